@@ -1,0 +1,542 @@
+/*
+ * analysis.h - the public interface of libtraceloom: errors, events and the sinks that take them,
+ * importers, the timeline file (a "case"), and the questions that can be asked of it.
+ *
+ * Names no file format and no command. Everything an event points to is borrowed until emit
+ * returns. Functions that can fail return TL_OK (0) or a negative status and fill `err`.
+ */
+#ifndef TL_ANALYSIS_H
+#define TL_ANALYSIS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define TL_VERSION "0.1.0"
+
+/* ---- errors ---------------------------------------------------------------------------- */
+
+enum tl_status {
+	TL_OK = 0,
+	TL_NOMEM = -1,	     /* out of memory */
+	TL_IO = -2,	     /* the system refused: open, read, write */
+	TL_FORMAT = -3,	     /* the bytes are not what they claim to be */
+	TL_UNSUPPORTED = -4, /* understood, but not handled; err says what would be */
+	TL_STORE = -5,	     /* the timeline file: not ours, newer, locked, full */
+	TL_USAGE = -6,	     /* the caller asked for something that makes no sense */
+	TL_NOTHING = -7,     /* nothing to answer from: no such events, steps, threads */
+	TL_STOPPED = -8,     /* the caller's progress function said stop */
+};
+
+enum tl_position { TL_POSITION_NONE, TL_POSITION_BYTE, TL_POSITION_LINE };
+
+struct tl_error {
+	int status;
+	enum tl_position position_kind;
+	uint64_t position; /* byte offset from 0, or line from 1 */
+	char source[256];  /* the file, printable; "" if none */
+	char text[512];	   /* lower case, no full stop, printable */
+};
+
+#define TL_PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
+
+/* Fill `err` (may be NULL) unless it already holds a failure; return `status`. */
+int tl_fail(struct tl_error *err, int status, const char *fmt, ...) TL_PRINTF(3, 4);
+int tl_fail_at(struct tl_error *err, int status, uint64_t byte, const char *fmt, ...)
+	TL_PRINTF(4, 5);
+int tl_fail_line(struct tl_error *err, int status, uint64_t line, const char *fmt, ...)
+	TL_PRINTF(4, 5);
+/* Names the file of a failure, once: later calls do not change it. */
+void tl_error_source(struct tl_error *err, const char *source);
+void tl_error_clear(struct tl_error *err);
+/* "run.perf: byte 20480: record size 4 is smaller than its header" into `buf`; returns buf. */
+char *tl_error_format(const struct tl_error *err, char *buf, size_t size);
+/*
+ * Copies `len` bytes of foreign text so that a terminal is safe: control bytes and invalid UTF-8
+ * become '?'. Always terminates; returns the length written.
+ */
+size_t tl_printable(char *out, size_t out_size, const char *text, size_t len);
+
+/* ---- events: what importers make of a file ----------------------------------------------- */
+
+enum tl_event_kind {
+	TL_EVENT_META,	       /* a fact about the recording: host, kernel, command line */
+	TL_EVENT_CLOCK,	       /* how the source's time maps to Unix time */
+	TL_EVENT_TYPE,	       /* a kind of sample that the source holds */
+	TL_EVENT_DSO,	       /* the build-id of a binary, from a table of the file */
+	TL_EVENT_DSO_SYMBOLS,  /* symbols of a binary, carried by the file itself */
+	TL_EVENT_FORK,	       /* a process or thread began */
+	TL_EVENT_EXIT,	       /* a thread ended */
+	TL_EVENT_COMM,	       /* a thread was named, or a process executed another program */
+	TL_EVENT_MMAP,	       /* memory was mapped */
+	TL_EVENT_KSYMBOL,      /* kernel text came or went: BPF programs, trampolines */
+	TL_EVENT_NAMESPACE,    /* the id of a process inside its own pid namespace */
+	TL_EVENT_CGROUP,       /* path of a control group id */
+	TL_EVENT_SIDEBAND_END, /* all FORK ... CGROUP events were emitted; samples follow */
+	TL_EVENT_SAMPLE,       /* a sample, or a tracepoint hit */
+	TL_EVENT_SWITCH,       /* a CPU went from one thread to another */
+	TL_EVENT_WAKEUP,       /* a thread was made runnable by another */
+	TL_EVENT_GAP,	       /* the recorder lost records, or was throttled, at a known time */
+	TL_EVENT_DIAGNOSTIC,   /* something was lost, damaged, unsupported or skipped */
+	TL_EVENT_KIND_COUNT
+};
+
+/* 0 and -1 are real values on the wire (idle, exited); "not recorded" is TL_ID_NONE. */
+#define TL_ID_NONE INT32_MIN
+
+struct tl_task {
+	int32_t pid; /* thread group id in the recorder's pid namespace */
+	int32_t tid;
+};
+
+/* Keys: hostname os_release arch cpu_desc cpuid cmdline recorder_version cpus_online
+ * cpus_available memory_kib first_ts last_ts pid_<what> ... ; free text, stored as it is. */
+struct tl_event_meta {
+	const char *key, *value;
+};
+
+enum tl_clock_method { /* surest first, DESIGN: exact, anchored, matched, told, assumed */
+		       TL_CLOCK_EXACT,
+		       TL_CLOCK_ANCHORED,
+		       TL_CLOCK_MATCHED,
+		       TL_CLOCK_TOLD,
+		       TL_CLOCK_ASSUMED
+};
+
+struct tl_event_clock {
+	const char *name; /* "monotonic", "sched_clock", ... */
+	enum tl_clock_method method;
+	int64_t offset_ns;   /* Unix time = source time + offset_ns */
+	int64_t residual_ns; /* uncertainty; -1 unknown */
+	const char *why;     /* one phrase: "CLOCK_DATA of the file", "file date" */
+};
+
+struct tl_event_type {
+	uint32_t index; /* 0, 1, ... in the source; samples name it */
+	const char *name;
+	uint32_t type;	 /* perf attr.type, or 0 */
+	uint64_t config; /* perf attr.config, or 0 */
+	uint64_t period; /* fixed period, 0 if by frequency or unknown */
+	uint64_t freq;	 /* samples per second asked for, 0 if by period */
+	bool is_tracepoint, is_hidden /* dummy: never shown as an event */;
+	const char *unit; /* of the period: "ns" for clocks, "events" otherwise; NULL unknown */
+	const char
+		*detail; /* JSON object of what else is known (modifiers, sample_type), or NULL */
+};
+
+#define TL_BUILD_ID_MAX 20
+
+struct tl_build_id {
+	uint8_t size; /* bytes used, 0 = unknown */
+	uint8_t data[TL_BUILD_ID_MAX];
+};
+
+enum tl_context {
+	TL_CONTEXT_UNKNOWN,
+	TL_CONTEXT_USER,
+	TL_CONTEXT_KERNEL,
+	TL_CONTEXT_HYPERVISOR,
+	TL_CONTEXT_GUEST_KERNEL,
+	TL_CONTEXT_GUEST_USER
+};
+
+struct tl_event_dso {
+	const char *path;
+	struct tl_build_id build_id;
+	enum tl_context context;
+	int32_t pid; /* -1: any process */
+};
+
+struct tl_symbol_entry {
+	uint64_t address; /* in the ELF file's own address space (st_value) */
+	uint64_t size;
+	const char *name;
+};
+
+struct tl_event_dso_symbols {
+	const char *path;
+	enum tl_context context;
+	bool has_segment;	 /* the two next are known */
+	uint64_t segment_vaddr;	 /* of the executable segment */
+	uint64_t segment_offset; /* its offset in the file */
+	const struct tl_symbol_entry *symbols;
+	size_t symbol_count;
+};
+
+struct tl_event_fork {
+	struct tl_task child, parent;
+};
+
+struct tl_event_exit {
+	struct tl_task task;
+};
+
+struct tl_event_comm {
+	struct tl_task task;
+	const char *name; /* bytes as recorded, any encoding */
+	bool is_exec;	  /* the old address space is gone */
+};
+
+struct tl_event_mmap {
+	struct tl_task task;	 /* pid -1: the kernel's own map */
+	enum tl_context context; /* KERNEL for kernel text and modules */
+	uint64_t start, length, file_offset;
+	bool is_exec;	  /* executable; data maps must never shadow these */
+	const char *path; /* as recorded: "//anon", "[vdso]", "... (deleted)" */
+	struct tl_build_id build_id;
+	bool has_inode;
+	uint32_t major, minor;
+	uint64_t inode, inode_generation;
+	const char
+		*reference_symbol; /* kernel: symbol that file_offset is the address of, or NULL */
+};
+
+struct tl_event_ksymbol {
+	uint64_t address, length;
+	const char *name;
+	bool is_removed;
+	bool is_bpf;
+};
+
+struct tl_event_namespace {
+	struct tl_task task;
+	int32_t inner_pid; /* TL_ID_NONE unknown */
+	uint64_t pid_namespace_inode;
+};
+
+struct tl_event_cgroup {
+	uint64_t id;
+	const char *path;
+};
+
+struct tl_frame {
+	uint64_t ip;
+	uint8_t context;   /* enum tl_context */
+	uint8_t is_marked; /* the recorder's own marks: TL_FRAME_* */
+};
+
+#define TL_FRAME_ADJUSTED 1u /* ip is already that of the call, not of the return */
+
+/* What a source that symbolised by itself (perf script text) says of a frame. NULL = unknown. */
+struct tl_frame_text {
+	const char *symbol; /* without offset */
+	const char *dso;
+	const char *source_line; /* "file.c:12" */
+	bool is_inlined;	 /* inlined into the next outer frame */
+	bool has_symbol_offset;
+	uint64_t symbol_offset;
+};
+
+/* Registers and stack bytes to unwind a user stack from. */
+struct tl_user_stack {
+	uint32_t abi;	      /* 1: 32 bit, 2: 64 bit (PERF_SAMPLE_REGS_ABI_*) */
+	uint64_t mask;	      /* which registers, in the kernel's perf_regs.h numbering */
+	const uint64_t *regs; /* popcount(mask) values */
+	const uint8_t *bytes; /* memory from the stack pointer up, in the source's byte order */
+	size_t size;
+	bool is_big_endian;
+};
+
+/*
+ * Fields of a tracepoint hit. Equal payloads are common: `key` numbers the distinct ones from 0 in
+ * the order met; `json` is set when a key is used for the first time and NULL afterwards.
+ */
+struct tl_payload {
+	uint64_t key;
+	const char *json; /* {"prev_comm":"x","prev_pid":12,...}; see schema.sql, table payload */
+	size_t json_length;
+	bool is_raw; /* no format known: json holds {"raw":"<hex>"} */
+};
+
+struct tl_event_sample {
+	uint32_t type_index;
+	struct tl_task task; /* as the sample says; TL_ID_NONE if not recorded */
+	int32_t real_tid; /* when task.tid is -1 (exiting) but the payload knows; else TL_ID_NONE */
+	int32_t cpu;	  /* -1 not recorded */
+	uint64_t period;  /* weight in the unit of the type */
+	enum tl_context context; /* of the ip */
+	bool has_ip, has_address, has_physical, has_data_source, has_weight, has_cgroup,
+		has_transaction;
+	bool has_data_page_size, has_code_page_size;
+	uint64_t ip, address, physical_address, data_source, weight, cgroup, transaction;
+	uint64_t data_page_size, code_page_size;
+	const struct tl_frame *frames; /* innermost first; markers already turned into contexts */
+	size_t frame_count;	       /* 0: no call chain was recorded, or it was empty */
+	bool has_callchain;	       /* a chain was recorded, though it may be empty */
+	const struct tl_frame_text *texts; /* NULL, or frame_count of them */
+	const char *comm; /* what the source itself calls the thread (text), or NULL */
+	const struct tl_user_stack *user_stack; /* NULL, or what to unwind */
+	const struct tl_payload *payload;	/* NULL, or the tracepoint's fields */
+};
+
+/* Why a thread left the CPU. */
+enum tl_switch_state {
+	TL_SWITCH_UNKNOWN,  /* the source does not say */
+	TL_SWITCH_RUNNABLE, /* preempted, or yielded: still wants to run */
+	TL_SWITCH_SLEEPING,
+	TL_SWITCH_UNINTERRUPTIBLE,
+	TL_SWITCH_STOPPED, /* stopped or traced */
+	TL_SWITCH_EXITING, /* dead or zombie */
+	TL_SWITCH_PARKED,
+	TL_SWITCH_IDLE /* TASK_IDLE: uninterruptible, not counted as load */
+};
+
+struct tl_event_switch {
+	int32_t cpu;		   /* -1 unknown */
+	bool has_prev, has_next;   /* one of them may be unknown: records of one process only */
+	struct tl_task prev, next; /* pid TL_ID_NONE where only the tid is known */
+	enum tl_switch_state prev_state;
+	bool is_sampled; /* 1 in many was recorded: no intervals may be made of it */
+	bool has_sample; /* belongs to the TL_EVENT_SAMPLE emitted just before: same stack */
+};
+
+struct tl_event_wakeup {
+	int32_t cpu;	      /* where the waker ran */
+	int32_t target_cpu;   /* -1 unknown */
+	struct tl_task waker; /* current task; TL_ID_NONE unknown */
+	int32_t wakee_tid;
+	bool is_sampled;
+	bool is_waking; /* sched_waking (in the waker's context) rather than sched_wakeup */
+	bool has_sample;
+};
+
+enum tl_gap_kind { TL_GAP_LOST, TL_GAP_LOST_SAMPLES, TL_GAP_THROTTLE, TL_GAP_UNTHROTTLE };
+
+struct tl_event_gap {
+	enum tl_gap_kind kind;
+	int32_t cpu;	     /* -1 unknown */
+	uint32_t type_index; /* UINT32_MAX unknown */
+	uint64_t count;	     /* records lost; 0 for throttling */
+};
+
+enum tl_diagnostic_kind {
+	TL_DIAGNOSTIC_LOST,	   /* the recorder could not keep it */
+	TL_DIAGNOSTIC_DAMAGED,	   /* the bytes make no sense */
+	TL_DIAGNOSTIC_TRUNCATED,   /* the file ends in the middle */
+	TL_DIAGNOSTIC_UNSUPPORTED, /* this program cannot use it */
+	TL_DIAGNOSTIC_SKIPPED,	   /* left out on purpose */
+	TL_DIAGNOSTIC_NOTE	   /* worth knowing: sampled tracepoint, out of order, ... */
+};
+
+struct tl_event_diagnostic {
+	enum tl_diagnostic_kind kind;
+	const char *what; /* short and stable, groups equal ones: "record of unknown type 99" */
+	uint64_t count;	  /* how many, in `unit`s */
+	const char *unit; /* "records", "bytes", "samples", "lines" */
+	enum tl_position position_kind;
+	uint64_t position;   /* of the first */
+	const char *message; /* one line for a person; NULL: `what` says it all */
+};
+
+struct tl_event {
+	enum tl_event_kind kind;
+	bool has_ts; /* many sources have records without a time: ts NULL, file order kept */
+	int64_t ts;  /* ns on the source's own clock */
+	union {
+		struct tl_event_meta meta;
+		struct tl_event_clock clock;
+		struct tl_event_type type;
+		struct tl_event_dso dso;
+		struct tl_event_dso_symbols dso_symbols;
+		struct tl_event_fork fork;
+		struct tl_event_exit exit;
+		struct tl_event_comm comm;
+		struct tl_event_mmap mmap;
+		struct tl_event_ksymbol ksymbol;
+		struct tl_event_namespace ns;
+		struct tl_event_cgroup cgroup;
+		struct tl_event_sample sample;
+		struct tl_event_switch sched_switch;
+		struct tl_event_wakeup wakeup;
+		struct tl_event_gap gap;
+		struct tl_event_diagnostic diagnostic;
+	};
+};
+
+/* "sample", "mmap", ...: the name of a kind, for messages and tests. */
+const char *tl_event_kind_name(enum tl_event_kind kind);
+/* One line of text, stable, for golden files; no newline at its end. */
+void tl_event_print(FILE *out, const struct tl_event *ev);
+
+/* A database, a text file and a test's array are the same thing to an importer. */
+struct tl_sink {
+	/* Returns TL_OK, or a negative status that ends the import. */
+	int (*emit)(struct tl_sink *sink, const struct tl_event *ev, struct tl_error *err);
+};
+
+/* ---- importers -------------------------------------------------------------------------- */
+
+struct tl_input; /* reader.h */
+
+/* What the reader of a source wants of it; cheap sources may ignore it. */
+#define TL_WANT_SAMPLES	 1u /* samples with stacks */
+#define TL_WANT_PAYLOADS 2u /* tracepoint fields as JSON */
+#define TL_WANT_SWITCHES 4u /* switch and wakeup events */
+#define TL_WANT_ALL	 (~0u)
+
+/* `fraction` 0..1 of the source read so far, or negative if unknown. Non-zero stops the import. */
+typedef int (*tl_progress_fn)(double fraction, uint64_t records, void *payload);
+
+struct tl_import_options {
+	unsigned want;		 /* TL_WANT_*; 0 means all */
+	bool is_strict;		 /* the first damage is an error */
+	tl_progress_fn progress; /* may be NULL */
+	void *progress_payload;
+};
+
+enum tl_read {
+	TL_READ_MORE = 1,    /* one record done */
+	TL_READ_SKIPPED = 2, /* it was damaged, its end was known, err says why */
+	TL_READ_END = 3	     /* nothing is left, or nothing more can be understood (diagnosed) */
+};
+
+struct tl_importer {
+	const char *name, *summary;
+	/* 0 no ... 100 certain, from the first bytes (4 KiB or all there is, decompressed). */
+	int (*probe)(const uint8_t *head, size_t len);
+	int (*open)(void **state, struct tl_input *in, const struct tl_import_options *opt,
+		    struct tl_error *err);
+	/* One record: enum tl_read, or a negative status. Consumes at least a byte or ends. */
+	int (*read)(void *state, struct tl_sink *sink, struct tl_error *err);
+	void (*close)(void *state); /* accepts NULL */
+};
+
+struct tl_import_result {
+	uint64_t records; /* read */
+	uint64_t events[TL_EVENT_KIND_COUNT];
+	uint64_t damaged;	      /* TL_READ_SKIPPED */
+	struct tl_error first_damage; /* status 0 if none */
+};
+
+/*
+ * Runs one importer over one input into one sink. A skipped record is counted, and emitted as a
+ * diagnostic; with opt->is_strict it, and any damage, truncation or loss of sync that the importer
+ * diagnoses, is an error.
+ */
+int tl_import(const struct tl_importer *importer, struct tl_input *in,
+	      const struct tl_import_options *opt, struct tl_sink *sink,
+	      struct tl_import_result *result, struct tl_error *err);
+
+/* ---- where names of addresses come from --------------------------------------------------- */
+
+struct tl_symbol_options {
+	const char *symfs;		 /* root of another machine's files; NULL: this machine's */
+	const char *const *buildid_dirs; /* perf caches (or unpacked perf archives), tried first */
+	size_t buildid_dir_count;
+	bool no_default_dirs; /* do not look into ~/.debug and /usr/lib/debug */
+	bool want_inlines;    /* store inlined frames too */
+	bool no_symbols;      /* name nothing */
+};
+
+/* ---- the timeline file -------------------------------------------------------------------- */
+
+struct tl_store;  /* an open case */
+struct tl_writer; /* one source on its way into a case: one transaction */
+
+enum tl_store_mode { TL_STORE_READ, TL_STORE_CREATE /* or extend */ };
+
+/* Opens a case. READ never changes it. Refuses files that are not cases, or newer, in words. */
+int tl_store_open(struct tl_store **out, const char *path, enum tl_store_mode mode,
+		  struct tl_error *err);
+/* A private case that vanishes on close: for questions put to raw recordings. */
+int tl_store_open_temporary(struct tl_store **out, struct tl_error *err);
+void tl_store_close(struct tl_store *store);
+/* 1 if the first bytes are those of a case (an SQLite file with our application id). */
+bool tl_store_probe(const uint8_t *head, size_t len);
+int tl_store_schema_version(void);
+
+struct tl_source_description {
+	const char *path;     /* as given; shown in messages */
+	const char *importer; /* importer's name */
+	uint64_t size_bytes;
+	int64_t modified_ns;	   /* file date, Unix ns; 0 unknown */
+	bool is_duplicate_allowed; /* else a source with the same path, size and content is refused */
+	uint64_t fingerprint;	   /* hash of size and of some of its bytes; 0 unknown */
+};
+
+struct tl_writer_options {
+	struct tl_symbol_options symbols;
+	bool aggregate_only; /* only the sums per stack; no row per sample */
+};
+
+/* Begins a transaction. The writer is a sink; its events go nowhere until commit. */
+int tl_writer_begin(struct tl_writer **out, struct tl_store *store,
+		    const struct tl_source_description *source, const struct tl_writer_options *opt,
+		    struct tl_error *err);
+struct tl_sink *tl_writer_sink(struct tl_writer *writer);
+/* Names addresses, derives states, stores counts, publishes. Frees the writer in any case. */
+int tl_writer_commit(struct tl_writer *writer, const struct tl_import_result *result,
+		     struct tl_error *err);
+void tl_writer_abort(struct tl_writer *writer); /* accepts NULL */
+
+/* ---- questions: folded stacks -------------------------------------------------------------- */
+
+enum tl_fold_what { TL_FOLD_EVENT, TL_FOLD_OFFCPU, TL_FOLD_WAKEUP };
+enum tl_fold_weight { TL_WEIGHT_PERIOD, TL_WEIGHT_COUNT, TL_WEIGHT_NS, TL_WEIGHT_US };
+enum tl_fold_root { TL_ROOT_COMM, TL_ROOT_NONE, TL_ROOT_PID, TL_ROOT_TID, TL_ROOT_CGROUP };
+enum tl_fold_compat {
+	TL_COMPAT_NATIVE,     /* correct */
+	TL_COMPAT_PERL,	      /* as perf script -F ...,period,event,... | stackcollapse-perf.pl */
+	TL_COMPAT_PERL_TRACE, /* as plain perf script | stackcollapse-perf.pl: trace text leaks */
+	TL_COMPAT_INFERNO     /* as ... | inferno-collapse-perf */
+};
+
+struct tl_time_range {
+	int64_t begin_ns, end_ns; /* begin <= t < end, on the case's clock */
+};
+
+struct tl_fold_options {
+	enum tl_fold_what what;
+	const char *event; /* NULL: the first one with samples */
+	enum tl_fold_weight weight;
+	enum tl_fold_root root;
+	enum tl_fold_compat compat;
+	bool annotate_kernel, annotate_jit; /* _[k], _[j] */
+	bool show_addresses;		    /* of unknown frames */
+	bool user_only, kernel_only, no_idle, show_inlined, show_state;
+	const char *comm_pattern;	     /* POSIX extended regular expression, or NULL */
+	const char *const *exclude_patterns; /* stacks with a matching frame are left out */
+	size_t exclude_count;
+	const int32_t *tids;
+	size_t tid_count;
+	const struct tl_time_range *ranges; /* none: everything, also samples without time */
+	size_t range_count;
+	uint32_t max_depth;  /* 0: all; keeps the outermost */
+	uint64_t min_weight; /* lines below are left out, and counted */
+};
+
+struct tl_folded_line {
+	char *text;	 /* "comm;outer;inner", safe for every known reader */
+	uint64_t weight; /* in `unit` */
+};
+
+struct tl_folded {
+	struct tl_folded_line *lines; /* sorted by bytes, no duplicates */
+	size_t line_count;
+	const char *unit;      /* "ns", "us", "samples", "events" */
+	char event[128];       /* which event was folded */
+	uint64_t sample_count; /* samples, or intervals, inside */
+	uint64_t total_weight;
+	uint64_t outside_count;	     /* of the event, but outside the ranges */
+	uint64_t without_time_count; /* could not be placed in a range */
+	uint64_t without_end_count;  /* off-CPU intervals still open at the end: not counted */
+	uint64_t excluded_count, below_min_count;
+	uint64_t lost_count;	  /* samples the recorder lost (all events) */
+	bool is_sampled;	  /* a sampled tracepoint: counts are estimates */
+	int64_t begin_ns, end_ns; /* first and last time seen */
+};
+
+/* TL_NOTHING when no such event, or no sample is inside. Release what it returns. */
+int tl_fold(struct tl_store *store, const struct tl_fold_options *opt, struct tl_folded *out,
+	    struct tl_error *err);
+void tl_folded_release(struct tl_folded *folded);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
