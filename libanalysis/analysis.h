@@ -61,6 +61,8 @@ char *tl_error_format(const struct tl_error *err, char *buf, size_t size);
  * become '?'. Always terminates; returns the length written.
  */
 size_t tl_printable(char *out, size_t out_size, const char *text, size_t len);
+/* Bytes of the valid UTF-8 sequence (RFC 3629) at text, or 0. len > 0. */
+size_t tl_utf8_length(const char *text, size_t len);
 
 /* ---- events: what importers make of a file ----------------------------------------------- */
 
