@@ -362,6 +362,9 @@ struct tl_event {
 
 /* "sample", "mmap", ...: the name of a kind, for messages and tests. */
 const char *tl_event_kind_name(enum tl_event_kind kind);
+const char *tl_diagnostic_kind_name(enum tl_diagnostic_kind kind); /* "lost", "damaged", ... */
+const char *tl_clock_method_name(enum tl_clock_method method);	   /* "exact", "assumed", ... */
+const char *tl_switch_state_name(enum tl_switch_state state);	   /* "sleeping", ... */
 /* One line of text, stable, for golden files; no newline at its end. */
 void tl_event_print(FILE *out, const struct tl_event *ev);
 

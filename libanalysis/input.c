@@ -542,7 +542,7 @@ int tl_input_line(struct tl_input *in, struct tl_line *line, struct tl_error *er
 int tl_input_fingerprint(struct tl_input *in, uint64_t *hash, struct tl_error *err)
 {
 	const uint64_t piece = 256u << 10;
-	uint64_t size, offsets[4];
+	uint64_t size = 0, offsets[4];
 	int ret = tl_input_size(in, &size, err);
 
 	if (ret < 0)

@@ -1,0 +1,325 @@
+/*
+ * event.c - names of events, and one line of text for each: stable, for golden files.
+ */
+#include "analysis.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+static const char *const kind_names[TL_EVENT_KIND_COUNT] = {
+	[TL_EVENT_META] = "meta",
+	[TL_EVENT_CLOCK] = "clock",
+	[TL_EVENT_TYPE] = "type",
+	[TL_EVENT_DSO] = "dso",
+	[TL_EVENT_DSO_SYMBOLS] = "dso-symbols",
+	[TL_EVENT_FORK] = "fork",
+	[TL_EVENT_EXIT] = "exit",
+	[TL_EVENT_COMM] = "comm",
+	[TL_EVENT_MMAP] = "mmap",
+	[TL_EVENT_KSYMBOL] = "ksymbol",
+	[TL_EVENT_NAMESPACE] = "namespace",
+	[TL_EVENT_CGROUP] = "cgroup",
+	[TL_EVENT_SIDEBAND_END] = "sideband-end",
+	[TL_EVENT_SAMPLE] = "sample",
+	[TL_EVENT_SWITCH] = "switch",
+	[TL_EVENT_WAKEUP] = "wakeup",
+	[TL_EVENT_GAP] = "gap",
+	[TL_EVENT_DIAGNOSTIC] = "diagnostic",
+};
+
+const char *tl_event_kind_name(enum tl_event_kind kind)
+{
+	return (unsigned)kind < TL_EVENT_KIND_COUNT ? kind_names[kind] : "unknown";
+}
+
+const char *tl_diagnostic_kind_name(enum tl_diagnostic_kind kind)
+{
+	switch (kind) {
+	case TL_DIAGNOSTIC_LOST:
+		return "lost";
+	case TL_DIAGNOSTIC_DAMAGED:
+		return "damaged";
+	case TL_DIAGNOSTIC_TRUNCATED:
+		return "truncated";
+	case TL_DIAGNOSTIC_UNSUPPORTED:
+		return "unsupported";
+	case TL_DIAGNOSTIC_SKIPPED:
+		return "skipped";
+	case TL_DIAGNOSTIC_NOTE:
+		return "note";
+	}
+	return "unknown";
+}
+
+const char *tl_clock_method_name(enum tl_clock_method method)
+{
+	switch (method) {
+	case TL_CLOCK_EXACT:
+		return "exact";
+	case TL_CLOCK_ANCHORED:
+		return "anchored";
+	case TL_CLOCK_MATCHED:
+		return "matched";
+	case TL_CLOCK_TOLD:
+		return "told";
+	case TL_CLOCK_ASSUMED:
+		return "assumed";
+	}
+	return "unknown";
+}
+
+const char *tl_switch_state_name(enum tl_switch_state state)
+{
+	switch (state) {
+	case TL_SWITCH_UNKNOWN:
+		return "unknown";
+	case TL_SWITCH_RUNNABLE:
+		return "runnable";
+	case TL_SWITCH_SLEEPING:
+		return "sleeping";
+	case TL_SWITCH_UNINTERRUPTIBLE:
+		return "uninterruptible";
+	case TL_SWITCH_STOPPED:
+		return "stopped";
+	case TL_SWITCH_EXITING:
+		return "exiting";
+	case TL_SWITCH_PARKED:
+		return "parked";
+	case TL_SWITCH_IDLE:
+		return "idle";
+	}
+	return "unknown";
+}
+
+static void print_quoted(FILE *out, const char *key, const char *text)
+{
+	char safe[512];
+
+	if (!text)
+		return;
+	tl_printable(safe, sizeof(safe), text, strlen(text));
+	fprintf(out, " %s=\"%s\"", key, safe);
+}
+
+static void print_build_id(FILE *out, const struct tl_build_id *id)
+{
+	if (!id->size)
+		return;
+	fputs(" build_id=", out);
+	for (unsigned i = 0; i < id->size && i < TL_BUILD_ID_MAX; i++)
+		fprintf(out, "%02x", id->data[i]);
+}
+
+static void print_task(FILE *out, const char *key, const struct tl_task *task)
+{
+	fprintf(out, " %s=", key);
+	if (task->pid == TL_ID_NONE)
+		fputs("?", out);
+	else
+		fprintf(out, "%" PRId32, task->pid);
+	if (task->tid == TL_ID_NONE)
+		fputs("/?", out);
+	else
+		fprintf(out, "/%" PRId32, task->tid);
+}
+
+static void print_frame(FILE *out, const struct tl_frame *frame, const struct tl_frame_text *text)
+{
+	static const char contexts[] = "?ukhgG"; /* enum tl_context */
+
+	fprintf(out, " %c:%" PRIx64, contexts[frame->context % 6], frame->ip);
+	if (!text)
+		return;
+	print_quoted(out, "symbol", text->symbol);
+	print_quoted(out, "dso", text->dso);
+	print_quoted(out, "line", text->source_line);
+	if (text->is_inlined)
+		fputs(" inlined", out);
+}
+
+static void print_sample(FILE *out, const struct tl_event_sample *s)
+{
+	fprintf(out, " type=%" PRIu32, s->type_index);
+	print_task(out, "task", &s->task);
+	if (s->real_tid != TL_ID_NONE)
+		fprintf(out, " real_tid=%" PRId32, s->real_tid);
+	print_quoted(out, "comm", s->comm);
+	if (s->cpu >= 0)
+		fprintf(out, " cpu=%" PRId32, s->cpu);
+	fprintf(out, " period=%" PRIu64, s->period);
+	if (s->has_ip)
+		fprintf(out, " ip=%" PRIx64, s->ip);
+	if (s->has_address)
+		fprintf(out, " address=%" PRIx64, s->address);
+	if (s->has_physical)
+		fprintf(out, " physical=%" PRIx64, s->physical_address);
+	if (s->has_data_source)
+		fprintf(out, " data_source=%" PRIx64, s->data_source);
+	if (s->has_weight)
+		fprintf(out, " weight=%" PRIu64, s->weight);
+	if (s->has_transaction)
+		fprintf(out, " transaction=%" PRIx64, s->transaction);
+	if (s->has_cgroup)
+		fprintf(out, " cgroup=%" PRIu64, s->cgroup);
+	if (s->has_data_page_size)
+		fprintf(out, " data_page_size=%" PRIu64, s->data_page_size);
+	if (s->has_code_page_size)
+		fprintf(out, " code_page_size=%" PRIu64, s->code_page_size);
+	if (s->user_stack)
+		fprintf(out, " user_stack=%zu", s->user_stack->size);
+	if (s->payload && s->payload->json)
+		fprintf(out, " payload=%" PRIu64 ":%.*s", s->payload->key,
+			(int)s->payload->json_length, s->payload->json);
+	else if (s->payload)
+		fprintf(out, " payload=%" PRIu64, s->payload->key);
+	if (s->has_callchain)
+		fprintf(out, " chain=%zu", s->frame_count);
+	for (size_t i = 0; i < s->frame_count; i++)
+		print_frame(out, &s->frames[i], s->texts ? &s->texts[i] : NULL);
+}
+
+static void print_mmap(FILE *out, const struct tl_event_mmap *m)
+{
+	print_task(out, "task", &m->task);
+	fprintf(out, " start=%" PRIx64 " length=%" PRIx64 " offset=%" PRIx64 "%s%s", m->start,
+		m->length, m->file_offset, m->is_exec ? " exec" : "",
+		m->context == TL_CONTEXT_KERNEL ? " kernel" : "");
+	print_quoted(out, "path", m->path);
+	print_build_id(out, &m->build_id);
+	if (m->has_inode)
+		fprintf(out, " inode=%" PRIu64, m->inode);
+	print_quoted(out, "reference", m->reference_symbol);
+}
+
+static void print_switch(FILE *out, const struct tl_event_switch *s)
+{
+	if (s->cpu >= 0)
+		fprintf(out, " cpu=%" PRId32, s->cpu);
+	if (s->has_prev) {
+		print_task(out, "prev", &s->prev);
+		fprintf(out, " state=%s", tl_switch_state_name(s->prev_state));
+	}
+	if (s->has_next)
+		print_task(out, "next", &s->next);
+	if (s->is_sampled)
+		fputs(" sampled", out);
+}
+
+static void print_wakeup(FILE *out, const struct tl_event_wakeup *w)
+{
+	if (w->cpu >= 0)
+		fprintf(out, " cpu=%" PRId32, w->cpu);
+	print_task(out, "waker", &w->waker);
+	fprintf(out, " wakee=%" PRId32, w->wakee_tid);
+	if (w->target_cpu >= 0)
+		fprintf(out, " target_cpu=%" PRId32, w->target_cpu);
+	if (w->is_sampled)
+		fputs(" sampled", out);
+}
+
+static void print_diagnostic(FILE *out, const struct tl_event_diagnostic *d)
+{
+	fprintf(out, " %s count=%" PRIu64, tl_diagnostic_kind_name(d->kind), d->count);
+	print_quoted(out, "what", d->what);
+	print_quoted(out, "unit", d->unit);
+	if (d->position_kind != TL_POSITION_NONE)
+		fprintf(out, " %s=%" PRIu64, d->position_kind == TL_POSITION_BYTE ? "byte" : "line",
+			d->position);
+	print_quoted(out, "message", d->message);
+}
+
+static void print_type(FILE *out, const struct tl_event_type *t)
+{
+	fprintf(out, " index=%" PRIu32, t->index);
+	print_quoted(out, "name", t->name);
+	fprintf(out, " type=%" PRIu32 " config=%" PRIx64 " period=%" PRIu64 " freq=%" PRIu64,
+		t->type, t->config, t->period, t->freq);
+	print_quoted(out, "unit", t->unit);
+	fprintf(out, "%s%s", t->is_tracepoint ? " tracepoint" : "", t->is_hidden ? " hidden" : "");
+	print_quoted(out, "detail", t->detail);
+}
+
+void tl_event_print(FILE *out, const struct tl_event *ev)
+{
+	fputs(tl_event_kind_name(ev->kind), out);
+	if (ev->has_ts)
+		fprintf(out, " ts=%" PRId64, ev->ts);
+	switch (ev->kind) {
+	case TL_EVENT_META:
+		print_quoted(out, "key", ev->meta.key);
+		print_quoted(out, "value", ev->meta.value);
+		break;
+	case TL_EVENT_CLOCK:
+		print_quoted(out, "name", ev->clock.name);
+		fprintf(out, " method=%s offset=%" PRId64 " residual=%" PRId64,
+			tl_clock_method_name(ev->clock.method), ev->clock.offset_ns,
+			ev->clock.residual_ns);
+		print_quoted(out, "why", ev->clock.why);
+		break;
+	case TL_EVENT_TYPE:
+		print_type(out, &ev->type);
+		break;
+	case TL_EVENT_DSO:
+		print_quoted(out, "path", ev->dso.path);
+		print_build_id(out, &ev->dso.build_id);
+		fprintf(out, " pid=%" PRId32, ev->dso.pid);
+		break;
+	case TL_EVENT_DSO_SYMBOLS:
+		print_quoted(out, "path", ev->dso_symbols.path);
+		fprintf(out, " symbols=%zu", ev->dso_symbols.symbol_count);
+		break;
+	case TL_EVENT_FORK:
+		print_task(out, "child", &ev->fork.child);
+		print_task(out, "parent", &ev->fork.parent);
+		break;
+	case TL_EVENT_EXIT:
+		print_task(out, "task", &ev->exit.task);
+		break;
+	case TL_EVENT_COMM:
+		print_task(out, "task", &ev->comm.task);
+		print_quoted(out, "name", ev->comm.name);
+		fputs(ev->comm.is_exec ? " exec" : "", out);
+		break;
+	case TL_EVENT_MMAP:
+		print_mmap(out, &ev->mmap);
+		break;
+	case TL_EVENT_KSYMBOL:
+		print_quoted(out, "name", ev->ksymbol.name);
+		fprintf(out, " address=%" PRIx64 " length=%" PRIx64 "%s%s", ev->ksymbol.address,
+			ev->ksymbol.length, ev->ksymbol.is_removed ? " removed" : "",
+			ev->ksymbol.is_bpf ? " bpf" : "");
+		break;
+	case TL_EVENT_NAMESPACE:
+		print_task(out, "task", &ev->ns.task);
+		if (ev->ns.inner_pid != TL_ID_NONE)
+			fprintf(out, " inner_pid=%" PRId32, ev->ns.inner_pid);
+		fprintf(out, " pid_namespace=%" PRIu64, ev->ns.pid_namespace_inode);
+		break;
+	case TL_EVENT_CGROUP:
+		fprintf(out, " id=%" PRIu64, ev->cgroup.id);
+		print_quoted(out, "path", ev->cgroup.path);
+		break;
+	case TL_EVENT_SIDEBAND_END:
+		break;
+	case TL_EVENT_SAMPLE:
+		print_sample(out, &ev->sample);
+		break;
+	case TL_EVENT_SWITCH:
+		print_switch(out, &ev->sched_switch);
+		break;
+	case TL_EVENT_WAKEUP:
+		print_wakeup(out, &ev->wakeup);
+		break;
+	case TL_EVENT_GAP:
+		fprintf(out, " kind=%d cpu=%" PRId32 " type=%" PRId64 " count=%" PRIu64,
+			(int)ev->gap.kind, ev->gap.cpu,
+			ev->gap.type_index == UINT32_MAX ? -1 : (int64_t)ev->gap.type_index,
+			ev->gap.count);
+		break;
+	case TL_EVENT_DIAGNOSTIC:
+		print_diagnostic(out, &ev->diagnostic);
+		break;
+	case TL_EVENT_KIND_COUNT:
+		break;
+	}
+}
