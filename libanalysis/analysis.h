@@ -337,8 +337,14 @@ struct tl_event_diagnostic {
 
 struct tl_event {
 	enum tl_event_kind kind;
-	bool has_ts; /* many sources have records without a time: ts NULL, file order kept */
-	int64_t ts;  /* ns on the source's own clock */
+	/*
+	 * Many sources have records without a time: stored as NULL, file order kept. `ts` is then still
+	 * the ordering key among side-band and samples of the source: INT64_MIN for what was so
+	 * before the recording began (synthesized records), the file position in a source that has
+	 * no times at all.
+	 */
+	bool has_ts;
+	int64_t ts; /* ns on the source's own clock */
 	union {
 		struct tl_event_meta meta;
 		struct tl_event_clock clock;

@@ -1,0 +1,397 @@
+-- schema.sql - the only place with CREATE. The schema is an interface; its version is
+-- user_version (TL_SCHEMA_VERSION in store.c), its owner application_id.
+--
+-- In every table: ts and dur are integer nanoseconds, ts on the case's common clock, which is Unix
+-- time; NULL means "not known"; <table>_id is the key. Add source.clock_* to learn how a ts was
+-- made, ts - clock_offset_ns (clock_slope 1) is the time that the source itself wrote.
+--
+-- Facts are written by imports and upgraded between versions. Derived tables, indexes and views
+-- are made anew from the facts whenever that is needed.
+
+-- ==== TABLES
+
+-- Facts: text that is met again and again, once.
+CREATE TABLE string (
+	string_id INTEGER PRIMARY KEY,
+	text ANY NOT NULL UNIQUE -- TEXT, or BLOB where the recorded bytes are not valid UTF-8
+) STRICT;
+
+-- Facts: a machine that recordings come from.
+CREATE TABLE host (
+	host_id INTEGER PRIMARY KEY,
+	name TEXT, -- hostname; NULL: no source of it says
+	os_release TEXT, -- as uname -r says
+	arch TEXT, -- as uname -m says
+	cpu_description TEXT,
+	cpu_count INTEGER, -- online when recorded
+	memory_bytes INTEGER
+) STRICT;
+
+-- Facts: one imported recording.
+CREATE TABLE source (
+	source_id INTEGER PRIMARY KEY,
+	host_id INTEGER NOT NULL REFERENCES host,
+	path TEXT NOT NULL, -- as given to import
+	importer TEXT NOT NULL, -- "perf", "perf-script", ...
+	size_bytes INTEGER NOT NULL, -- of the file as it lay on disk
+	fingerprint INTEGER, -- of size and parts of the content; equal for equal files
+	modified_ns INTEGER, -- file date, Unix ns
+	record_count INTEGER NOT NULL, -- records read
+	damaged_count INTEGER NOT NULL, -- records that made no sense
+	sample_count INTEGER NOT NULL, -- samples and tracepoint hits taken in
+	first_ts INTEGER, -- ns, Unix, of the earliest event with a time
+	last_ts INTEGER, -- ns, Unix, of the latest one
+	untimed_count INTEGER NOT NULL, -- samples that have no time
+	disorder_count INTEGER NOT NULL, -- samples written after a later one; a fact, no error
+	clock_name TEXT, -- the source's own clock: "monotonic", "sched_clock", ...
+	clock_method TEXT NOT NULL, -- exact, anchored, matched, told, assumed
+	clock_offset_ns INTEGER NOT NULL, -- ts = slope * source time + offset
+	clock_slope REAL NOT NULL, -- 1 unless fitted
+	clock_residual_ns INTEGER, -- uncertainty of a ts; NULL unknown
+	clock_why TEXT, -- what the mapping rests on
+	is_complete INTEGER NOT NULL -- 0: only the sums per stack were kept, no row per sample
+) STRICT;
+
+-- Facts: what else the recording says of itself (command line, recorder version, ...).
+CREATE TABLE source_meta (
+	source_id INTEGER NOT NULL REFERENCES source,
+	key TEXT NOT NULL,
+	value ANY -- TEXT, or BLOB where the bytes are not valid UTF-8
+) STRICT;
+
+-- Facts: what was lost, damaged, cut off, not supported, skipped or worth a note.
+CREATE TABLE lost (
+	lost_id INTEGER PRIMARY KEY,
+	source_id INTEGER NOT NULL REFERENCES source,
+	kind TEXT NOT NULL, -- lost, damaged, truncated, unsupported, skipped, note
+	what TEXT NOT NULL, -- the same words for the same thing
+	count INTEGER NOT NULL, -- in `unit`s, over the whole source
+	unit TEXT, -- records, bytes, samples, lines, ...
+	position_kind TEXT, -- byte or line
+	position INTEGER, -- of the first one: byte from 0, line from 1
+	message TEXT -- one line for a person
+) STRICT;
+
+-- Facts: when the recorder lost records or was throttled.
+CREATE TABLE gap (
+	gap_id INTEGER PRIMARY KEY,
+	source_id INTEGER NOT NULL REFERENCES source,
+	ts INTEGER,
+	cpu INTEGER,
+	kind TEXT NOT NULL, -- lost, lost_samples, throttle, unthrottle
+	event_id INTEGER REFERENCES event,
+	count INTEGER -- records lost; NULL for throttling
+) STRICT;
+
+-- Facts: a process (thread group), one row per lifetime: pids are used again.
+CREATE TABLE process (
+	process_id INTEGER PRIMARY KEY,
+	host_id INTEGER NOT NULL REFERENCES host,
+	pid INTEGER, -- in the recorder's pid namespace; NULL: only the tid is known
+	inner_pid INTEGER, -- in its own pid namespace (container), where known
+	parent_process_id INTEGER REFERENCES process,
+	start_ts INTEGER, -- NULL: began before the recording
+	end_ts INTEGER -- NULL: ended after it, or nobody saw it
+) STRICT;
+
+-- Facts: an operating-system thread, one row per lifetime, whichever sources saw it.
+CREATE TABLE thread (
+	thread_id INTEGER PRIMARY KEY,
+	process_id INTEGER NOT NULL REFERENCES process,
+	tid INTEGER NOT NULL,
+	name_id INTEGER REFERENCES string, -- its last name (comm)
+	start_ts INTEGER, -- NULL: began before the recording
+	end_ts INTEGER
+) STRICT;
+
+-- Facts: the names that a thread has had.
+CREATE TABLE thread_name (
+	thread_id INTEGER NOT NULL REFERENCES thread,
+	ts INTEGER, -- from when on; NULL: from before the recording
+	name_id INTEGER NOT NULL REFERENCES string,
+	is_exec INTEGER NOT NULL -- 1: another program was executed
+) STRICT;
+
+-- Facts: control groups.
+CREATE TABLE cgroup (
+	cgroup_id INTEGER PRIMARY KEY,
+	source_id INTEGER NOT NULL REFERENCES source,
+	kernel_id INTEGER NOT NULL, -- the kernel's number, as two's complement
+	path TEXT -- NULL: the recording does not say
+) STRICT;
+
+-- Facts: a binary, or another origin of code, of one source.
+CREATE TABLE dso (
+	dso_id INTEGER PRIMARY KEY,
+	source_id INTEGER NOT NULL REFERENCES source,
+	kind TEXT NOT NULL, -- file, kernel, module, vdso, perf_map, jitdump, named, unknown
+	name_id INTEGER NOT NULL REFERENCES string, -- as perf names it: path, [kernel.kallsyms], ...
+	build_id TEXT, -- hexadecimal
+	symbol_status TEXT, -- ok, or why its addresses have no names
+	symbol_file TEXT, -- where the names came from
+	symbol_reason TEXT -- one line for a person
+) STRICT;
+
+-- Facts: a function.
+CREATE TABLE symbol (
+	symbol_id INTEGER PRIMARY KEY,
+	dso_id INTEGER NOT NULL REFERENCES dso,
+	name_id INTEGER NOT NULL REFERENCES string, -- demangled
+	linkage_name_id INTEGER REFERENCES string, -- as in the file, where it differs
+	start INTEGER, -- same unit as frame.address, two's complement
+	size INTEGER -- bytes
+) STRICT;
+
+-- Facts: a code address, as it stands in call chains.
+CREATE TABLE frame (
+	frame_id INTEGER PRIMARY KEY,
+	dso_id INTEGER REFERENCES dso, -- NULL: nothing was mapped there
+	symbol_id INTEGER REFERENCES symbol, -- NULL: no name
+	address INTEGER, -- offset in the file, or the instruction pointer for kernel text, JIT and unknown; two's complement
+	context TEXT NOT NULL, -- user, kernel, hypervisor, guest_kernel, guest_user, unknown
+	source_line TEXT -- file:line, where the source itself gave it
+) STRICT;
+
+-- Facts: functions that the compiler inlined at a frame's address.
+CREATE TABLE frame_inline (
+	frame_id INTEGER NOT NULL REFERENCES frame,
+	depth INTEGER NOT NULL, -- 0 is the innermost; the frame's own symbol is outside all of them
+	name_id INTEGER NOT NULL REFERENCES string,
+	call_file TEXT, -- where it was inlined into the next outer one
+	call_line INTEGER
+) STRICT;
+
+-- Facts: call chains as a prefix tree from the outermost frame.
+CREATE TABLE stack (
+	stack_id INTEGER PRIMARY KEY,
+	parent_id INTEGER REFERENCES stack, -- the caller's; NULL for the outermost frame
+	frame_id INTEGER NOT NULL REFERENCES frame,
+	depth INTEGER NOT NULL -- 1 for the outermost frame
+) STRICT;
+
+-- Facts: a kind of sample: cpu-clock, sched:sched_switch, ...
+CREATE TABLE event (
+	event_id INTEGER PRIMARY KEY,
+	source_id INTEGER NOT NULL REFERENCES source,
+	position INTEGER NOT NULL, -- order in the source, from 0
+	name TEXT NOT NULL,
+	type INTEGER, -- perf_event_attr.type
+	config INTEGER, -- perf_event_attr.config, two's complement
+	fixed_period INTEGER, -- one sample per so many events; NULL: by frequency, or unknown
+	frequency_hz INTEGER, -- samples a second asked for; NULL: by period
+	unit TEXT, -- of a period: ns, events; NULL unknown
+	is_tracepoint INTEGER NOT NULL,
+	is_hidden INTEGER NOT NULL, -- carries only side-band records (dummy)
+	is_sampled INTEGER NOT NULL, -- a tracepoint of which only one in `period` was recorded
+	sample_count INTEGER NOT NULL,
+	period_sum INTEGER NOT NULL,
+	detail TEXT -- JSON: what else is known
+) STRICT;
+
+-- Facts: the fields of tracepoint hits; equal ones are shared.
+CREATE TABLE payload (
+	payload_id INTEGER PRIMARY KEY,
+	event_id INTEGER NOT NULL REFERENCES event,
+	fields TEXT NOT NULL -- JSON object; NAME_name holds the word for an enumerated or flags field
+) STRICT;
+
+-- Facts: one sample or one tracepoint hit.
+CREATE TABLE sample (
+	sample_id INTEGER PRIMARY KEY,
+	ts INTEGER, -- NULL: recorded without time
+	event_id INTEGER NOT NULL REFERENCES event,
+	thread_id INTEGER REFERENCES thread,
+	name_id INTEGER REFERENCES string, -- the thread's name at that moment
+	cpu INTEGER,
+	period INTEGER NOT NULL, -- weight, in event.unit
+	stack_id INTEGER REFERENCES stack, -- NULL: neither call chain nor address
+	payload_id INTEGER REFERENCES payload,
+	recorded_pid INTEGER, -- where the record's own ids are not those of the thread:
+	recorded_tid INTEGER, -- -1 for a thread that is exiting
+	cgroup_id INTEGER REFERENCES cgroup,
+	extra_id INTEGER REFERENCES sample_extra
+) STRICT;
+
+-- Facts: what few samples carry.
+CREATE TABLE sample_extra (
+	extra_id INTEGER PRIMARY KEY,
+	address INTEGER, -- data address, two's complement
+	physical_address INTEGER,
+	data_source INTEGER, -- bits of PERF_MEM_*
+	weight INTEGER, -- cost of the access, or the hardware's weight word
+	transaction_flags INTEGER, -- bits of PERF_TXN_*
+	data_page_size INTEGER, -- bytes
+	code_page_size INTEGER -- bytes
+) STRICT;
+
+-- Facts: sums of all samples per event, thread, name and stack: whole-case questions read these
+-- few rows instead of `sample`.
+CREATE TABLE stack_sum (
+	event_id INTEGER NOT NULL REFERENCES event,
+	thread_id INTEGER REFERENCES thread,
+	name_id INTEGER REFERENCES string,
+	stack_id INTEGER REFERENCES stack,
+	recorded_pid INTEGER, -- as in sample
+	recorded_tid INTEGER,
+	cgroup_id INTEGER REFERENCES cgroup,
+	sample_count INTEGER NOT NULL,
+	period_sum INTEGER NOT NULL -- in event.unit
+) STRICT;
+
+-- Facts: a CPU left one thread for another.
+CREATE TABLE sched_switch (
+	source_id INTEGER NOT NULL REFERENCES source,
+	ts INTEGER NOT NULL,
+	cpu INTEGER,
+	prev_thread_id INTEGER REFERENCES thread, -- NULL: the record tells only of next
+	prev_state INTEGER, -- 0 unknown, 1 runnable, 2 sleeping, 3 uninterruptible, 4 stopped, 5 exiting, 6 parked, 7 idle
+	next_thread_id INTEGER REFERENCES thread, -- NULL: the record tells only of prev
+	prev_name_id INTEGER REFERENCES string, -- prev's name at that moment
+	stack_id INTEGER REFERENCES stack -- where prev left
+) STRICT;
+
+-- Facts: a thread was made runnable by another.
+CREATE TABLE sched_wakeup (
+	source_id INTEGER NOT NULL REFERENCES source,
+	ts INTEGER NOT NULL,
+	cpu INTEGER, -- where the waker ran
+	waker_thread_id INTEGER REFERENCES thread, -- NULL unknown
+	wakee_thread_id INTEGER NOT NULL REFERENCES thread,
+	target_cpu INTEGER,
+	is_waking INTEGER NOT NULL, -- 1: sched_waking (the waker's own doing), 0: sched_wakeup
+	waker_name_id INTEGER REFERENCES string,
+	stack_id INTEGER REFERENCES stack -- of the waker
+) STRICT;
+
+-- Derived from sched_switch and sched_wakeup: what a thread was doing, without overlap.
+CREATE TABLE thread_state (
+	thread_id INTEGER NOT NULL REFERENCES thread,
+	ts INTEGER NOT NULL,
+	dur INTEGER, -- NULL: still so when the recording ended, or its end was lost
+	state TEXT NOT NULL, -- running, runnable, sleeping, uninterruptible, stopped, exited, parked, idle, blocked (off the CPU, why is not known)
+	cpu INTEGER, -- running: where; runnable: where it was preempted or woken
+	name_id INTEGER REFERENCES string, -- the thread's name
+	stack_id INTEGER REFERENCES stack, -- off the CPU: where it left
+	waker_thread_id INTEGER REFERENCES thread, -- who ended the sleep, or made it runnable
+	waker_name_id INTEGER REFERENCES string,
+	waker_stack_id INTEGER REFERENCES stack,
+	source_id INTEGER NOT NULL REFERENCES source
+) STRICT;
+
+-- ==== INDEXES
+
+CREATE INDEX IF NOT EXISTS sample_by_ts ON sample(ts);
+CREATE INDEX IF NOT EXISTS thread_state_by_thread ON thread_state(thread_id, ts);
+CREATE INDEX IF NOT EXISTS thread_by_tid ON thread(tid);
+
+-- ==== VIEWS
+-- One per table, ids joined to text, for people with a shell. Times stay in ns.
+
+CREATE VIEW source_view AS
+SELECT s.source_id, h.name AS host, s.path, s.importer, s.size_bytes, s.record_count,
+	s.sample_count, s.first_ts, s.last_ts, s.last_ts - s.first_ts AS span_ns, s.clock_name,
+	s.clock_method, s.clock_offset_ns, s.clock_residual_ns, s.clock_why
+FROM source s JOIN host h USING (host_id);
+
+CREATE VIEW lost_view AS
+SELECT s.path, l.kind, l.what, l.count, l.unit, l.position_kind, l.position, l.message
+FROM lost l JOIN source s USING (source_id);
+
+CREATE VIEW gap_view AS
+SELECT g.ts, s.path, g.cpu, g.kind, e.name AS event, g.count
+FROM gap g JOIN source s USING (source_id) LEFT JOIN event e USING (event_id);
+
+CREATE VIEW process_view AS
+SELECT p.process_id, h.name AS host, p.pid, p.inner_pid, q.pid AS parent_pid, p.start_ts, p.end_ts
+FROM process p JOIN host h USING (host_id)
+LEFT JOIN process q ON q.process_id = p.parent_process_id;
+
+CREATE VIEW thread_view AS
+SELECT t.thread_id, h.name AS host, p.pid, t.tid, n.text AS name, t.start_ts, t.end_ts
+FROM thread t JOIN process p USING (process_id) JOIN host h USING (host_id)
+LEFT JOIN string n ON n.string_id = t.name_id;
+
+CREATE VIEW thread_name_view AS
+SELECT x.thread_id, p.pid, t.tid, x.ts, n.text AS name, x.is_exec
+FROM thread_name x JOIN thread t USING (thread_id) JOIN process p USING (process_id)
+JOIN string n ON n.string_id = x.name_id;
+
+CREATE VIEW dso_view AS
+SELECT d.dso_id, s.path AS source, d.kind, n.text AS name, d.build_id, d.symbol_status,
+	d.symbol_file, d.symbol_reason
+FROM dso d JOIN source s USING (source_id) JOIN string n ON n.string_id = d.name_id;
+
+CREATE VIEW symbol_view AS
+SELECT y.symbol_id, d.text AS dso, n.text AS name, l.text AS linkage_name, y.start, y.size
+FROM symbol y JOIN dso USING (dso_id) JOIN string d ON d.string_id = dso.name_id
+JOIN string n ON n.string_id = y.name_id LEFT JOIN string l ON l.string_id = y.linkage_name_id;
+
+CREATE VIEW frame_view AS
+SELECT f.frame_id, d.text AS dso, n.text AS symbol, printf('%x', f.address) AS address, f.context,
+	f.source_line
+FROM frame f LEFT JOIN dso USING (dso_id) LEFT JOIN string d ON d.string_id = dso.name_id
+LEFT JOIN symbol y USING (symbol_id) LEFT JOIN string n ON n.string_id = y.name_id;
+
+-- One row per frame of a stack, level 1 is the outermost: WHERE stack_id = N ORDER BY level.
+CREATE VIEW stack_view AS
+WITH RECURSIVE up(stack_id, node_id) AS (
+	SELECT stack_id, stack_id FROM stack
+	UNION ALL
+	SELECT up.stack_id, k.parent_id FROM up JOIN stack k ON k.stack_id = up.node_id
+	WHERE k.parent_id IS NOT NULL)
+SELECT up.stack_id, k.depth AS level, v.dso, v.symbol, v.address, v.context
+FROM up JOIN stack k ON k.stack_id = up.node_id JOIN frame_view v USING (frame_id);
+
+CREATE VIEW event_view AS
+SELECT e.event_id, s.path AS source, e.name, e.fixed_period, e.frequency_hz, e.unit,
+	e.is_tracepoint, e.is_sampled, e.sample_count, e.period_sum
+FROM event e JOIN source s USING (source_id) WHERE NOT e.is_hidden;
+
+CREATE VIEW sample_view AS
+SELECT a.sample_id, a.ts, e.name AS event, p.pid, t.tid, n.text AS name, a.cpu, a.period,
+	a.stack_id, v.dso, v.symbol, y.fields, x.address, x.physical_address, x.data_source,
+	x.weight, c.path AS cgroup
+FROM sample a JOIN event e USING (event_id) LEFT JOIN thread t USING (thread_id)
+LEFT JOIN process p USING (process_id) LEFT JOIN string n ON n.string_id = a.name_id
+LEFT JOIN stack k USING (stack_id) LEFT JOIN frame_view v USING (frame_id)
+LEFT JOIN payload y ON y.payload_id = a.payload_id
+LEFT JOIN sample_extra x USING (extra_id) LEFT JOIN cgroup c USING (cgroup_id);
+
+-- Tracepoint hits with their fields: json_extract(fields, '$.prev_pid').
+CREATE VIEW tracepoint AS
+SELECT a.sample_id AS tracepoint_id, a.ts, e.name AS event, a.thread_id, p.pid, t.tid,
+	n.text AS name, a.cpu, a.period, a.stack_id, y.fields
+FROM sample a JOIN event e USING (event_id) JOIN payload y USING (payload_id)
+LEFT JOIN thread t USING (thread_id) LEFT JOIN process p USING (process_id)
+LEFT JOIN string n ON n.string_id = a.name_id;
+
+CREATE VIEW stack_sum_view AS
+SELECT e.name AS event, p.pid, t.tid, n.text AS name, z.stack_id, v.dso, v.symbol,
+	z.sample_count, z.period_sum
+FROM stack_sum z JOIN event e USING (event_id) LEFT JOIN thread t USING (thread_id)
+LEFT JOIN process p USING (process_id) LEFT JOIN string n ON n.string_id = z.name_id
+LEFT JOIN stack k USING (stack_id) LEFT JOIN frame_view v USING (frame_id);
+
+CREATE VIEW sched_switch_view AS
+SELECT w.ts, w.cpu, p.tid AS prev_tid, n.text AS prev_name,
+	CASE w.prev_state WHEN 1 THEN 'runnable' WHEN 2 THEN 'sleeping' WHEN 3 THEN 'uninterruptible'
+	WHEN 4 THEN 'stopped' WHEN 5 THEN 'exiting' WHEN 6 THEN 'parked' WHEN 7 THEN 'idle' END
+	AS prev_state, q.tid AS next_tid, w.stack_id
+FROM sched_switch w LEFT JOIN thread p ON p.thread_id = w.prev_thread_id
+LEFT JOIN thread q ON q.thread_id = w.next_thread_id
+LEFT JOIN string n ON n.string_id = w.prev_name_id;
+
+CREATE VIEW sched_wakeup_view AS
+SELECT w.ts, w.cpu, p.tid AS waker_tid, n.text AS waker_name, q.tid AS wakee_tid, w.target_cpu,
+	w.is_waking, w.stack_id
+FROM sched_wakeup w LEFT JOIN thread p ON p.thread_id = w.waker_thread_id
+JOIN thread q ON q.thread_id = w.wakee_thread_id
+LEFT JOIN string n ON n.string_id = w.waker_name_id;
+
+CREATE VIEW thread_state_view AS
+SELECT z.ts, z.dur, p.pid, t.tid, n.text AS name, z.state, z.cpu, z.stack_id,
+	w.tid AS waker_tid, m.text AS waker_name, z.waker_stack_id
+FROM thread_state z JOIN thread t USING (thread_id) JOIN process p USING (process_id)
+LEFT JOIN string n ON n.string_id = z.name_id
+LEFT JOIN thread w ON w.thread_id = z.waker_thread_id
+LEFT JOIN string m ON m.string_id = z.waker_name_id;
