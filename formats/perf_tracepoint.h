@@ -48,8 +48,8 @@ struct perf_tracepoint_hit {
 
 /*
  * Decodes one hit. payload.json is borrowed until the next call, and set only when its key is used
- * for the first time. A payload that is too short, or whose format is not known, has is_raw and
- * {"raw":"<hex>"}; it is not an error. Without want_json the payload is left out: key UINT64_MAX,
+ * for the first time, as is is_raw. A payload that is too short, or whose format is not known, is
+ * {"raw":"<hex>"}; that is not an error. Without want_json the payload is left out: key UINT64_MAX,
  * no json; the same with `tp` NULL (open an empty one to keep raw bytes).
  */
 int perf_tracepoint_decode(struct perf_tracepoints *tp, uint64_t config, const uint8_t *raw,
