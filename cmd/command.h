@@ -1,0 +1,225 @@
+/*
+ * command.h - what a command is: a descriptor with an option table, from which parsing, help,
+ * manual pages and completion are made; and what commands share: cases, times, messages, progress.
+ *
+ * Knows nothing of what any one command does.
+ */
+#ifndef CMD_COMMAND_H
+#define CMD_COMMAND_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "analysis.h"
+
+/* What the process ends with; DESIGN: 0 done, 1 found (--check), 2 trouble, 3 nothing to say. */
+enum exit_status { EXIT_DONE = 0, EXIT_FOUND = 1, EXIT_TROUBLE = 2, EXIT_NOTHING = 3 };
+
+/* ---- options ------------------------------------------------------------------------------ */
+
+struct string_list {
+	const char **items; /* borrowed from argv */
+	size_t count, capacity;
+};
+
+struct integer_list {
+	int64_t *items;
+	size_t count, capacity;
+};
+
+enum option_kind {
+	OPTION_FLAG,	 /* bool; --x sets it, --no-x clears it (and the reverse for "no-x") */
+	OPTION_STRING,	 /* const char * */
+	OPTION_INTEGER,	 /* int64_t within minimum ... maximum */
+	OPTION_WORD,	 /* an enum: the index into words */
+	OPTION_STRINGS,	 /* struct string_list; may be repeated */
+	OPTION_INTEGERS, /* struct integer_list; may be repeated, "1,2,3" is three */
+	OPTION_HEADING	 /* no option: `help` is a heading of the ones that follow */
+};
+
+struct command_option {
+	enum option_kind kind;
+	char letter;		  /* 0: none */
+	const char *name;	  /* without dashes */
+	const char *argument;	  /* "FILE"; NULL for flags */
+	const char *help;	  /* lower case, no full stop; "; default X" where there is one */
+	size_t offset;		  /* of the member in the options struct */
+	const char *const *words; /* WORD: NULL-terminated, in the order of the enum */
+	int64_t minimum, maximum; /* INTEGER, INTEGERS */
+	bool is_file;		  /* the argument is a path, for completion */
+};
+
+/*
+ * Rows of an option table. The comparison of pointers costs nothing and lets the compiler check
+ * that the member has the type that the parser writes.
+ */
+#define OPTION_OFFSET(type, member, kind) \
+	(offsetof(type, member) + 0 * sizeof((kind *)0 == &((type *)0)->member))
+#define OPTION_ROW(kind_, letter_, name_, argument_, help_, ...)                         \
+	{                                                                                \
+		.kind = OPTION_##kind_, .letter = letter_, .name = name_, .help = help_, \
+		.argument = argument_, .offset = __VA_ARGS__                             \
+	}
+#define FLAG(type, member, letter, name, help) \
+	OPTION_ROW(FLAG, letter, name, NULL, help, OPTION_OFFSET(type, member, bool))
+#define STRING(type, member, letter, name, argument, help) \
+	OPTION_ROW(STRING, letter, name, argument, help, OPTION_OFFSET(type, member, const char *))
+#define FILE_NAME(type, member, letter, name, argument, help) \
+	OPTION_ROW(STRING, letter, name, argument, help,      \
+		   OPTION_OFFSET(type, member, const char *), .is_file = true)
+#define INTEGER(type, member, letter, name, argument, minimum_, maximum_, help)                 \
+	OPTION_ROW(INTEGER, letter, name, argument, help, OPTION_OFFSET(type, member, int64_t), \
+		   .minimum = minimum_, .maximum = maximum_)
+/* The member is an enum or an int: its size is checked, its type cannot be. */
+#define WORD(type, member, letter, name, argument, words_, help)                                  \
+	OPTION_ROW(WORD, letter, name, argument, help,                                            \
+		   offsetof(type, member) +                                                       \
+			   0 * sizeof(char[sizeof(((type *)0)->member) == sizeof(int) ? 1 : -1]), \
+		   .words = words_)
+#define STRINGS(type, member, letter, name, argument, help) \
+	OPTION_ROW(STRINGS, letter, name, argument, help,   \
+		   OPTION_OFFSET(type, member, struct string_list))
+#define FILE_NAMES(type, member, letter, name, argument, help) \
+	OPTION_ROW(STRINGS, letter, name, argument, help,      \
+		   OPTION_OFFSET(type, member, struct string_list), .is_file = true)
+#define INTEGERS(type, member, letter, name, argument, minimum_, maximum_, help)          \
+	OPTION_ROW(INTEGERS, letter, name, argument, help,                                \
+		   OPTION_OFFSET(type, member, struct integer_list), .minimum = minimum_, \
+		   .maximum = maximum_)
+#define HEADING(text) OPTION_ROW(HEADING, 0, NULL, NULL, text, 0)
+#define OPTIONS_END   OPTION_ROW(HEADING, 0, NULL, NULL, NULL, 0)
+
+/* ---- commands ----------------------------------------------------------------------------- */
+
+struct command_example {
+	const char *line; /* can be pasted into a shell */
+	const char *what; /* lower case, no full stop */
+};
+
+struct command {
+	const char *name;
+	const char *usage;			/* "traceloom info [options] CASE..." */
+	const char *summary;			/* one line, lower case */
+	const char *description;		/* paragraphs, separated by empty lines */
+	const struct command_example *examples; /* ends with a NULL line; never empty */
+	const struct command_option *options;	/* ends with OPTIONS_END */
+	const void *defaults;			/* an options struct; NULL: all zero */
+	size_t options_size;
+	bool is_hidden; /* not in help, manual and completion */
+	/*
+	 * An exit status (0 and up: everything was told already), or a negative tl_status with
+	 * `err` filled. `operands` are what is left of the arguments.
+	 */
+	int (*run)(const void *options, size_t operand_count, char **operands,
+		   struct tl_error *err);
+};
+
+extern const struct command cmd_import, cmd_info, cmd_collapse, cmd_generate;
+
+extern const struct command *const commands[];	      /* ends with NULL; shown in this order */
+const struct command *command_find(const char *name); /* NULL: there is none */
+/* The command whose name is nearest to what was typed; NULL when none is near. */
+const struct command *command_nearest(const char *name);
+
+/*
+ * Fills *values (freed by options_release) from `argv`, which holds the arguments after the
+ * command's name and is rearranged: the operands come first. *wants_help is set by --help or -h.
+ */
+int options_parse(const struct command *command, int argc, char **argv, void **values,
+		  size_t *operand_count, bool *wants_help, struct tl_error *err);
+void options_release(const struct command *command, void *values); /* accepts NULL */
+/* Edits (insert, delete, replace, swap) from a to b; what "did you mean" goes by. */
+size_t edit_distance(const char *a, const char *b);
+
+/* ---- help --------------------------------------------------------------------------------- */
+
+void help_overview(FILE *out);
+void help_command(FILE *out, const struct command *command);
+/* "-o, --output FILE"; a flag that is on by default is shown by what turns it off. */
+void help_option_name(char *buf, size_t size, const struct command *command,
+		      const struct command_option *option);
+void help_version(FILE *out);
+
+/* ---- messages and progress (terminal.c) --------------------------------------------------- */
+
+/* "traceloom: ..." and a newline to stderr, control bytes made visible. */
+void tell(const char *fmt, ...) TL_PRINTF(1, 2);
+void tell_error(const struct tl_error *err);
+
+/* Ends the program at the next call of progress_step: SIGINT, SIGTERM and SIGHUP are caught. */
+void signals_catch(void);
+bool signals_stopped(void);
+/* Undoes signals_catch and, if one came, ends the process by it, as a shell expects. */
+void signals_finish(void);
+
+struct progress {
+	const char *label;
+	bool is_shown;	 /* stderr is a terminal */
+	int64_t next_ns; /* not before */
+	bool has_line;	 /* something must be erased */
+};
+void progress_begin(struct progress *progress, const char *label);
+/* A tl_progress_fn; the payload is a struct progress. */
+int progress_step(double fraction, uint64_t records, void *payload);
+void progress_end(struct progress *progress);
+
+/* ---- times -------------------------------------------------------------------------------- */
+
+/*
+ * A time as people write it, to Unix nanoseconds: seconds from the start of the case ("12.5",
+ * "-1"), Unix seconds ("1700000000.25": from 1973 on), or ISO 8601 ("2024-05-01T12:00:00.5Z",
+ * "2024-05-01 14:00+02:00"; UTC when no zone is given).
+ */
+int command_parse_time(const char *text, size_t length, int64_t case_begin_ns, int64_t *ns,
+		       struct tl_error *err);
+/* "A,B", either of which may be empty: from the first, to the last. */
+int command_parse_range(const char *text, int64_t case_begin_ns, struct tl_time_range *range,
+			struct tl_error *err);
+
+/* ---- recordings and cases (source.c) ------------------------------------------------------- */
+
+/* What importing needs to be told; every command that takes raw recordings has these options. */
+struct source_options {
+	const char *symfs;
+	struct string_list buildid_dirs;
+	bool want_inlines, no_symbols, is_strict, is_quiet;
+	bool is_duplicate_allowed;
+};
+#define SOURCE_OPTIONS(type, member)                                                              \
+	FILE_NAME(type, member.symfs, 0, "symfs", "DIR",                                          \
+		  "look for binaries below DIR: the files of the machine that was recorded"),     \
+		FILE_NAMES(type, member.buildid_dirs, 0, "buildid-dir", "DIR",                    \
+			   "a build-id cache of perf, or an unpacked archive of 'perf archive'; " \
+			   "tried first, may be repeated"),                                       \
+		FLAG(type, member.want_inlines, 0, "inline",                                      \
+		     "name inlined functions too, from debug information"),                       \
+		FLAG(type, member.no_symbols, 0, "no-symbols", "do not name addresses"),          \
+		FLAG(type, member.is_strict, 0, "strict",                                         \
+		     "the first thing that is damaged or truncated is an error"),                 \
+		FLAG(type, member.is_quiet, 'q', "quiet",                                         \
+		     "do not tell what was read, lost or damaged; errors are still told")
+
+/* What a question needs of raw recordings. */
+struct case_request {
+	const struct source_options *sources;
+	unsigned want;	     /* TL_WANT_* */
+	bool aggregate_only; /* sums per stack are enough */
+};
+
+/*
+ * The case to ask: a case file, or a temporary case into which the recordings are imported first.
+ * Directories are walked. Several recordings make one case; several case files are an error.
+ */
+int command_open_case(struct tl_store **out, char **paths, size_t count,
+		      const struct case_request *request, struct tl_error *err);
+
+/*
+ * Imports the recordings that `path` names: a file, "-", or a directory. What is told and what is
+ * counted goes to stderr. *failed_count counts those that could not be used, each told already;
+ * a negative status is returned only when going on makes no sense (stopped, case is full).
+ */
+int source_import(struct tl_store *store, const char *path, const struct case_request *request,
+		  size_t *imported_count, size_t *failed_count, struct tl_error *err);
+
+#endif

@@ -1,0 +1,97 @@
+/*
+ * import.c - the import command: recordings into a case file.
+ */
+#include "command.h"
+
+#include <string.h>
+#include <unistd.h>
+
+struct import_options {
+	const char *case_path;
+	struct source_options sources;
+};
+
+static const struct command_option options[] = {
+	FILE_NAME(struct import_options, case_path, 'o', "output", "CASE",
+		  "the case file to make, or to add to; required"),
+	FLAG(struct import_options, sources.is_duplicate_allowed, 'f', "force",
+	     "import a recording although the case has it already"),
+	SOURCE_OPTIONS(struct import_options, sources),
+	OPTIONS_END,
+};
+
+static const struct command_example examples[] = {
+	{ "perf record -g -o perf.data -- sleep 1 && traceloom import -o run.db perf.data",
+	  "record a program and keep the recording as a case" },
+	{ "traceloom import -o run.db --symfs /mnt/node17 node17.perf.data",
+	  "name addresses by the files of another machine, mounted at /mnt/node17" },
+	{ NULL, NULL },
+};
+
+static int check(const struct import_options *opt, size_t operand_count, struct tl_error *err)
+{
+	if (!opt->case_path)
+		return tl_fail(err, TL_USAGE, "no case to import into was given: -o CASE");
+	if (!operand_count)
+		return tl_fail(err, TL_USAGE, "no recording to import was given");
+	return TL_OK;
+}
+
+static int import_all(struct tl_store *store, const struct case_request *request, size_t count,
+		      char **paths, size_t *imported_count, size_t *failed_count,
+		      struct tl_error *err)
+{
+	int ret = TL_OK;
+
+	for (size_t i = 0; i < count && ret == TL_OK; i++)
+		ret = source_import(store, paths[i], request, imported_count, failed_count, err);
+	return ret;
+}
+
+static int run(const void *values, size_t operand_count, char **operands, struct tl_error *err)
+{
+	const struct import_options *opt = values;
+	struct case_request request = { .sources = &opt->sources, .want = TL_WANT_ALL };
+	size_t imported_count = 0, failed_count = 0;
+	struct tl_store *store = NULL;
+	bool is_new;
+	int ret = check(opt, operand_count, err);
+
+	if (ret < 0)
+		return ret;
+	is_new = access(opt->case_path, F_OK) != 0;
+	ret = tl_store_open(&store, opt->case_path, TL_STORE_CREATE, err);
+	if (ret == TL_OK)
+		ret = import_all(store, &request, operand_count, operands, &imported_count,
+				 &failed_count, err);
+	tl_store_close(store);
+	/* A case without a source would only look as if something had worked. */
+	if (is_new && imported_count == 0)
+		unlink(opt->case_path);
+	if (ret < 0)
+		return ret;
+	if (failed_count && operand_count + imported_count > 1)
+		tell("%zu of %zu recordings could not be imported", failed_count,
+		     failed_count + imported_count);
+	return failed_count ? EXIT_TROUBLE : EXIT_DONE;
+}
+
+const struct command cmd_import = {
+	.name = "import",
+	.usage = "traceloom import [options] -o CASE FILE...",
+	.summary = "weave recordings into a case file",
+	.description =
+		"Reads each FILE, finds out by its content what it is, and adds it to the case as "
+		"one source: whole, or not at all. '-' is standard input; directories are walked. "
+		"Compressed files (gzip, zstd, xz, bzip2) are read as they are.\n\n"
+		"Addresses are named while importing, so that the case can be sent to somebody "
+		"who has none of the binaries. A binary with another build-id than the recorded "
+		"one is never used.\n\n"
+		"For each source it is told on standard error how many records were read, and "
+		"what of them was lost, damaged or skipped. A recording that cannot be used does "
+		"not keep the others from being imported, but the exit status is then 2.",
+	.examples = examples,
+	.options = options,
+	.options_size = sizeof(struct import_options),
+	.run = run,
+};

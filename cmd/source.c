@@ -1,0 +1,409 @@
+/*
+ * source.c - from paths to sources of a case: opening, recognising, walking directories, running
+ * the importer; and from the arguments of a question to the case it is put to.
+ *
+ * Knows no format but that of a folder: what a directory holds is asked of the importers.
+ */
+#include "command.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "formats.h"
+#include "memory.h"
+#include "reader.h"
+#include "tally.h"
+
+enum { DIRECTORY_DEPTH_MAX = 32 };
+
+/* One call of source_import on its way through a directory tree. */
+struct walk {
+	struct tl_store *store;
+	const struct case_request *request;
+	bool is_question; /* tell only what went wrong */
+	size_t imported_count, failed_count, foreign_count;
+};
+
+static int fail_system(struct tl_error *err, const char *path, const char *what)
+{
+	int ret = tl_fail(err, TL_IO, "%s: %s", what, strerror(errno));
+
+	tl_error_source(err, path);
+	return ret;
+}
+
+/* ---- one source --------------------------------------------------------------------------- */
+
+/* Hash of a compressed file as it lies on disk: inflating it only to know it again is too dear. */
+static uint64_t hash_on_disk(const char *path)
+{
+	enum { PIECE = 256 << 10 };
+	uint8_t *piece = malloc(PIECE);
+	int fd = piece ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+	uint64_t hash = 0;
+	struct stat st;
+
+	if (fd >= 0 && fstat(fd, &st) == 0) {
+		off_t offsets[] = { 0, st.st_size / 2,
+				    st.st_size > PIECE ? st.st_size - PIECE : 0 };
+
+		hash = (uint64_t)st.st_size;
+		for (size_t i = 0; i < sizeof(offsets) / sizeof(offsets[0]); i++) {
+			ssize_t got = pread(fd, piece, PIECE, offsets[i]);
+
+			hash = tl_hash(piece, got > 0 ? (size_t)got : 0, hash);
+		}
+	}
+	if (fd >= 0)
+		close(fd);
+	free(piece);
+	return hash;
+}
+
+static int describe(struct tl_source_description *d, struct tl_input *in, struct tl_input *content,
+		    const char *path, struct tl_error *err)
+{
+	struct stat st;
+
+	d->path = tl_input_name(in);
+	d->modified_ns = tl_input_modified_ns(content);
+	if (!strcmp(path, "-") || stat(path, &st) < 0)
+		return TL_OK; /* a pipe: nothing to know it by */
+	if (S_ISREG(st.st_mode))
+		d->size_bytes = (uint64_t)st.st_size;
+	else if (!S_ISDIR(st.st_mode))
+		return TL_OK;
+	if (tl_input_is_compressed(content)) {
+		d->fingerprint = S_ISREG(st.st_mode) ? hash_on_disk(path) : 0;
+		return TL_OK;
+	}
+	if (S_ISDIR(st.st_mode)) {
+		int ret = tl_input_size(content, &d->size_bytes, err);
+
+		if (ret < 0)
+			return ret;
+	}
+	return tl_input_fingerprint(content, &d->fingerprint, err);
+}
+
+static void fill_options(const struct walk *walk, struct tl_import_options *import,
+			 struct tl_writer_options *writer)
+{
+	const struct source_options *s = walk->request->sources;
+
+	import->want = walk->request->want;
+	import->is_strict = s->is_strict;
+	import->progress = progress_step;
+	writer->aggregate_only = walk->request->aggregate_only;
+	writer->symbols.symfs = s->symfs;
+	writer->symbols.buildid_dirs = s->buildid_dirs.items;
+	writer->symbols.buildid_dir_count = s->buildid_dirs.count;
+	writer->symbols.want_inlines = s->want_inlines;
+	writer->symbols.no_symbols = s->no_symbols;
+}
+
+static void tell_source(const struct walk *walk, const struct tally *tally, const char *source,
+			const char *importer, const struct tl_import_result *result)
+{
+	if (walk->request->sources->is_quiet)
+		return;
+	if (!walk->is_question || tally_has_trouble(tally))
+		tally_tell_counts(tally, source, importer, result);
+	tally_tell_findings(tally, source);
+}
+
+/* `content` is what `in` is known by: itself, or the main file of a directory. */
+static int import_source(struct walk *walk, struct tl_input *in, struct tl_input *content,
+			 const char *path, const struct tl_importer *importer, struct tl_error *err)
+{
+	struct tl_source_description description = {
+		.importer = importer->name,
+		.is_duplicate_allowed = walk->request->sources->is_duplicate_allowed,
+	};
+	struct tl_import_options import_options = { 0 };
+	struct tl_writer_options writer_options = { 0 };
+	struct tl_import_result result;
+	struct tl_writer *writer = NULL;
+	struct progress progress;
+	struct tally tally;
+	int ret;
+
+	fill_options(walk, &import_options, &writer_options);
+	ret = describe(&description, in, content, path, err);
+	if (ret == TL_OK)
+		ret = tl_writer_begin(&writer, walk->store, &description, &writer_options, err);
+	if (ret < 0)
+		return ret;
+	tally_init(&tally, tl_writer_sink(writer));
+	progress_begin(&progress, description.path);
+	import_options.progress_payload = &progress;
+	ret = tl_import(importer, in, &import_options, &tally.sink, &result, err);
+	if (ret == TL_OK && signals_stopped())
+		ret = tl_fail(err, TL_STOPPED, "stopped");
+	if (ret == TL_OK)
+		ret = tl_writer_commit(writer, &result, err);
+	else
+		tl_writer_abort(writer);
+	progress_end(&progress);
+	if (ret == TL_OK)
+		tell_source(walk, &tally, description.path, importer->name, &result);
+	return ret;
+}
+
+static int probe(struct tl_input *in, const struct tl_importer **importer, bool *is_case,
+		 struct tl_error *err)
+{
+	const uint8_t *head;
+	size_t length;
+	int ret = tl_input_head(in, &head, &length, err);
+
+	if (ret < 0)
+		return ret;
+	*is_case = tl_store_probe(head, length);
+	*importer = *is_case ? NULL : tl_importer_probe(head, length);
+	return TL_OK;
+}
+
+static int fail_unknown(struct tl_input *in, bool is_case, struct tl_error *err)
+{
+	uint64_t size;
+
+	if (is_case)
+		tl_fail(err, TL_USAGE, "is a case, not a recording");
+	else if (tl_input_size(in, &size, err) == TL_OK && size == 0)
+		tl_fail(err, TL_FORMAT, "is empty; expected a recording");
+	else
+		tl_fail(err, TL_FORMAT, "is no recording of a known format");
+	tl_error_source(err, tl_input_name(in));
+	return err->status;
+}
+
+/* A failure of one source is told and counted; one of the case or of the machine ends it all. */
+static int settle(struct walk *walk, int ret, struct tl_error *err)
+{
+	if (ret == TL_OK) {
+		walk->imported_count++;
+		return TL_OK;
+	}
+	if (ret == TL_STOPPED || ret == TL_NOMEM || ret == TL_STORE || walk->is_question)
+		return ret;
+	walk->failed_count++;
+	tell_error(err);
+	tl_error_clear(err);
+	return TL_OK;
+}
+
+/* `is_found`: met in a directory, where what is no recording is none of our business. */
+static int import_file(struct walk *walk, const char *path, bool is_found, struct tl_error *err)
+{
+	const struct tl_importer *importer = NULL;
+	struct tl_input *in = NULL;
+	bool is_case = false;
+	int ret;
+
+	ret = tl_input_open(&in, path, err);
+	if (ret == TL_OK)
+		ret = probe(in, &importer, &is_case, err);
+	if (ret == TL_OK && !importer && is_found) {
+		walk->foreign_count++;
+		tl_input_close(in);
+		return TL_OK;
+	}
+	if (ret == TL_OK && !importer)
+		ret = fail_unknown(in, is_case, err);
+	if (ret == TL_OK)
+		ret = import_source(walk, in, in, path, importer, err);
+	tl_error_source(err, path);
+	tl_input_close(in);
+	return settle(walk, ret, err);
+}
+
+/* ---- directories -------------------------------------------------------------------------- */
+
+/*
+ * A directory that is one recording: its member "data" is what perf record --threads writes. 1: it
+ * was, and is dealt with; 0: it is a mere folder.
+ */
+static int import_directory_source(struct walk *walk, const char *path, struct tl_error *err)
+{
+	const struct tl_importer *importer = NULL;
+	struct tl_input *in = NULL, *content = NULL;
+	struct tl_error ignored = { 0 };
+	bool is_case = false;
+	int ret = 0;
+
+	if (tl_input_open(&in, path, &ignored) == TL_OK &&
+	    tl_input_open_beside(&content, in, "data", &ignored) == TL_OK &&
+	    probe(content, &importer, &is_case, &ignored) == TL_OK && importer) {
+		ret = import_source(walk, in, content, path, importer, err);
+		tl_error_source(err, path);
+		ret = settle(walk, ret, err);
+		ret = ret < 0 ? ret : 1;
+	}
+	tl_input_close(content);
+	tl_input_close(in);
+	return ret;
+}
+
+static int import_path(struct walk *walk, const char *path, int depth, struct tl_error *err);
+
+/* Links to files are followed, links to directories are not: they can lead in circles. */
+static bool is_member_wanted(const char *path)
+{
+	struct stat st, target;
+
+	if (lstat(path, &st) < 0 || stat(path, &target) < 0)
+		return false;
+	return S_ISREG(target.st_mode) || S_ISDIR(st.st_mode);
+}
+
+static int by_bytes(const struct dirent **a, const struct dirent **b)
+{
+	return strcmp((*a)->d_name, (*b)->d_name);
+}
+
+static int is_visible(const struct dirent *entry)
+{
+	return strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0;
+}
+
+static int import_members(struct walk *walk, const char *path, int depth, struct tl_error *err)
+{
+	struct dirent **entries = NULL;
+	int count = scandir(path, &entries, is_visible, by_bytes);
+	int ret = TL_OK;
+
+	if (count < 0)
+		return settle(walk, fail_system(err, path, "cannot be read"), err);
+	for (int i = 0; i < count; i++) {
+		struct tl_text member = { 0 };
+
+		tl_text_printf(&member, "%s%s%s", path, path[strlen(path) - 1] == '/' ? "" : "/",
+			       entries[i]->d_name);
+		if (member.failed)
+			ret = tl_fail(err, TL_NOMEM, "out of memory");
+		else if (ret == TL_OK && is_member_wanted(member.data))
+			ret = import_path(walk, member.data, depth + 1, err);
+		tl_text_release(&member);
+		free(entries[i]);
+	}
+	free(entries);
+	return ret;
+}
+
+static int import_directory(struct walk *walk, const char *path, int depth, struct tl_error *err)
+{
+	int ret = import_directory_source(walk, path, err);
+
+	if (ret != 0)
+		return ret < 0 ? ret : TL_OK;
+	if (depth > DIRECTORY_DEPTH_MAX) {
+		ret = tl_fail(err, TL_IO, "more than %d directories deep", DIRECTORY_DEPTH_MAX);
+		tl_error_source(err, path);
+		return settle(walk, ret, err);
+	}
+	return import_members(walk, path, depth, err);
+}
+
+static int import_path(struct walk *walk, const char *path, int depth, struct tl_error *err)
+{
+	struct stat st;
+
+	if (strcmp(path, "-") != 0 && stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+		return import_directory(walk, path, depth, err);
+	return import_file(walk, path, depth > 0, err);
+}
+
+static int import_operand(struct walk *walk, const char *path, struct tl_error *err)
+{
+	size_t before = walk->imported_count + walk->failed_count;
+	int ret = import_path(walk, path, 0, err);
+
+	if (ret < 0)
+		return ret;
+	if (walk->imported_count + walk->failed_count == before) {
+		ret = tl_fail(err, TL_FORMAT,
+			      "no recording of a known format is in this directory");
+		tl_error_source(err, path);
+		return settle(walk, ret, err);
+	}
+	if (walk->foreign_count && !walk->request->sources->is_quiet)
+		tell("%s: %zu files in it are no recordings of a known format", path,
+		     walk->foreign_count);
+	walk->foreign_count = 0;
+	return TL_OK;
+}
+
+int source_import(struct tl_store *store, const char *path, const struct case_request *request,
+		  size_t *imported_count, size_t *failed_count, struct tl_error *err)
+{
+	struct walk walk = { .store = store, .request = request };
+	int ret = import_operand(&walk, path, err);
+
+	*imported_count += walk.imported_count;
+	*failed_count += walk.failed_count;
+	return ret;
+}
+
+/* ---- the case to ask ---------------------------------------------------------------------- */
+
+/* Whether a path names a case. What cannot be opened is none; opening it again will say why. */
+static bool is_case_file(const char *path)
+{
+	const struct tl_importer *importer;
+	struct tl_error ignored = { 0 };
+	struct tl_input *in = NULL;
+	bool is_case = false;
+
+	/* Looking at a pipe would use up what is looked at. */
+	if (!strcmp(path, "-"))
+		return false;
+	if (tl_input_open(&in, path, &ignored) == TL_OK && !tl_input_is_directory(in))
+		probe(in, &importer, &is_case, &ignored);
+	tl_input_close(in);
+	return is_case;
+}
+
+static int import_all(struct tl_store *store, char **paths, size_t count,
+		      const struct case_request *request, struct tl_error *err)
+{
+	struct walk walk = { .store = store, .request = request, .is_question = true };
+	int ret = TL_OK;
+
+	for (size_t i = 0; i < count && ret == TL_OK; i++)
+		ret = import_operand(&walk, paths[i], err);
+	return ret;
+}
+
+int command_open_case(struct tl_store **out, char **paths, size_t count,
+		      const struct case_request *request, struct tl_error *err)
+{
+	int ret;
+
+	*out = NULL;
+	if (count == 0)
+		return tl_fail(err, TL_USAGE, "no CASE was given: a case file, or recordings");
+	for (size_t i = 0; i < count; i++) {
+		if (!is_case_file(paths[i]))
+			continue;
+		if (count == 1)
+			return tl_store_open(out, paths[0], TL_STORE_READ, err);
+		return tl_fail(err, TL_USAGE,
+			       "'%s' is a case: it must be the only one; 'traceloom import' adds "
+			       "recordings to it",
+			       paths[i]);
+	}
+	ret = tl_store_open_temporary(out, err);
+	if (ret == TL_OK)
+		ret = import_all(*out, paths, count, request, err);
+	if (ret < 0) {
+		tl_store_close(*out);
+		*out = NULL;
+	}
+	return ret;
+}

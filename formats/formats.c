@@ -1,0 +1,24 @@
+/*
+ * formats.c - the table of importers and the probe. A new format is one line here.
+ */
+#include "formats.h"
+
+const struct tl_importer *const tl_importers[] = {
+	NULL,
+};
+
+const struct tl_importer *tl_importer_probe(const uint8_t *head, size_t len)
+{
+	const struct tl_importer *surest = NULL;
+	int best = 0;
+
+	for (size_t i = 0; tl_importers[i]; i++) {
+		int certainty = tl_importers[i]->probe(head, len);
+
+		if (certainty > best) {
+			best = certainty;
+			surest = tl_importers[i];
+		}
+	}
+	return surest;
+}
