@@ -439,6 +439,8 @@ struct tl_symbol_options {
 	const char *symfs;		 /* root of another machine's files; NULL: this machine's */
 	const char *const *buildid_dirs; /* perf caches (or unpacked perf archives), tried first */
 	size_t buildid_dir_count;
+	const char *
+		home_cache; /* the user's own cache; NULL: .debug of the home that the system knows */
 	bool no_default_dirs; /* do not look into ~/.debug and /usr/lib/debug */
 	bool want_inlines;    /* store inlined frames too */
 	bool no_symbols;      /* name nothing */

@@ -1,0 +1,332 @@
+/*
+ * symbols_load.c - loads a binary of user space: looks at every place where its file may be, judges
+ * what is there (the same build? the same architecture? unchanged since?), and takes the names from
+ * the best and the segments from the one with the code.
+ */
+#include "symbols_private.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include <elf.h>
+#include <linux/fs.h>
+#include <zlib.h>
+
+struct search {
+	struct tl_symbols_dso *dso;
+	struct symbols_elf names;   /* the first with .symtab */
+	struct symbols_elf runtime; /* the first with code */
+	bool has_names, has_runtime, is_same /* one file is both: it is in `runtime` */;
+	bool is_cache;		  /* content-addressed: a file there is never another version */
+	const char *debuglink_of; /* visiting debug links: whose CRC must fit */
+	uint32_t debuglink_crc;
+	char debuglink[256];
+};
+
+/* ---- judging a file ---- */
+
+static bool machine_fits(uint16_t machine, const char *arch)
+{
+	static const struct {
+		const char *arch;
+		uint16_t machines[3];
+	} known[] = {
+		{ "x86_64", { EM_X86_64, EM_386 } },
+		{ "i686", { EM_386, EM_X86_64 } },
+		{ "i386", { EM_386, EM_X86_64 } },
+		{ "aarch64", { EM_AARCH64, EM_ARM } },
+		{ "arm64", { EM_AARCH64, EM_ARM } },
+		{ "armv7l", { EM_ARM, EM_AARCH64 } },
+		{ "armv8l", { EM_ARM, EM_AARCH64 } },
+		{ "ppc64", { EM_PPC64, EM_PPC } },
+		{ "ppc64le", { EM_PPC64 } },
+		{ "s390x", { EM_S390 } },
+		{ "riscv64", { EM_RISCV } },
+		{ "loongarch64", { EM_LOONGARCH } },
+		{ "mips64", { EM_MIPS } },
+	};
+
+	for (size_t i = 0; arch && i < sizeof(known) / sizeof(known[0]); i++)
+		if (!strcmp(arch, known[i].arch))
+			return machine == known[i].machines[0] ||
+			       (known[i].machines[1] && machine == known[i].machines[1]);
+	return true; /* an architecture that this list does not know proves nothing */
+}
+
+static int64_t modified_ns(const struct stat *st)
+{
+	return (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec;
+}
+
+static bool same_generation(const struct symbols_elf *elf, uint64_t recorded)
+{
+	int generation = 0;
+
+	if (!recorded || elf->fd < 0 || ioctl(elf->fd, FS_IOC_GETVERSION, &generation) < 0)
+		return true;
+	return (uint32_t)generation == (uint32_t)recorded;
+}
+
+/*
+ * Without a build-id only the file system can tell whether this is the file that ran: the same
+ * inode, not written since. A file of another machine, or one whose inode number cannot be compared
+ * (overlays and btrfs show other device numbers to stat than to the kernel), has to be older than
+ * the recording's end and, if it is not below --symfs, on the host that recorded.
+ */
+static int judge_unidentified(struct search *search, const struct symbols_elf *elf,
+			      bool *is_accepted, struct tl_error *err)
+{
+	struct tl_symbols_dso *dso = search->dso;
+	const struct tl_symbols *s = dso->symbols;
+	const struct tl_dso_description *d = &dso->description;
+	int64_t end = s->recording.end_unix_ns;
+	bool same_inode = false;
+
+	*is_accepted = false;
+	if (end && modified_ns(&elf->st) > end)
+		return symbols_note(dso, TL_DSO_CHANGED, err,
+				    "%s was written after the recording ended, and no build-id was "
+				    "recorded to tell whether it is the same",
+				    elf->path);
+	if (!s->options.symfs && s->is_other_host)
+		return symbols_note(dso, TL_DSO_CHANGED, err,
+				    "%s may be another build: recorded on %s without a build-id",
+				    elf->path, s->recording.hostname);
+	if (!s->options.symfs && d->has_inode && major(elf->st.st_dev) == d->major &&
+	    minor(elf->st.st_dev) == d->minor) {
+		same_inode =
+			elf->st.st_ino == d->inode && same_generation(elf, d->inode_generation);
+		if (!same_inode)
+			return symbols_note(dso, TL_DSO_CHANGED, err,
+					    "%s is another file than the one recorded (inode %llu, "
+					    "recorded %llu), and no build-id was recorded",
+					    elf->path, (unsigned long long)elf->st.st_ino,
+					    (unsigned long long)d->inode);
+	}
+	if (!s->options.symfs && !same_inode && !s->is_same_host)
+		return symbols_note(dso, TL_DSO_CHANGED, err,
+				    "%s cannot be checked: the recording has neither build-id nor "
+				    "host name, and its inode is not comparable",
+				    elf->path);
+	*is_accepted = true;
+	return TL_OK;
+}
+
+/* Is this the binary that was recorded? Says why not. */
+static int judge(struct search *search, const struct symbols_elf *elf, bool *is_accepted,
+		 struct tl_error *err)
+{
+	struct tl_symbols_dso *dso = search->dso;
+	const struct tl_build_id *wanted = &dso->description.build_id;
+	char found_hex[2 * TL_BUILD_ID_MAX + 1], wanted_hex[2 * TL_BUILD_ID_MAX + 1];
+
+	*is_accepted = false;
+	if (wanted->size) {
+		*is_accepted = symbols_build_id_equal(wanted, &elf->build_id);
+		if (*is_accepted)
+			return TL_OK;
+		symbols_build_id_text(wanted, wanted_hex);
+		if (!elf->build_id.size)
+			return symbols_note(dso, TL_DSO_MISMATCH, err,
+					    "%s has no build-id, recording has %s", elf->path,
+					    wanted_hex);
+		return symbols_note(dso, TL_DSO_MISMATCH, err,
+				    "%s has build-id %s, recording has %s", elf->path,
+				    symbols_build_id_text(&elf->build_id, found_hex), wanted_hex);
+	}
+	if (!machine_fits(elf->machine, dso->symbols->recording.arch))
+		return symbols_note(dso, TL_DSO_WRONG_ARCH, err,
+				    "%s is for ELF machine %u, the recording was made on %s",
+				    elf->path, elf->machine, dso->symbols->recording.arch);
+	if (search->has_runtime) { /* a debug file: it must belong to the file that was accepted */
+		*is_accepted = symbols_build_id_equal(&elf->build_id, &search->runtime.build_id) ||
+			       (search->debuglink_of && !elf->build_id.size &&
+				!search->runtime.build_id.size);
+		return TL_OK;
+	}
+	return judge_unidentified(search, elf, is_accepted, err);
+}
+
+/* A debug link names a file and says its CRC; a build-id that fits says the same for less. */
+static bool debuglink_fits(const struct search *search, const struct symbols_elf *elf)
+{
+	uint8_t buffer[64 << 10];
+	uLong crc = crc32(0, NULL, 0);
+	off_t at = 0;
+	ssize_t n;
+
+	if (!search->debuglink_of ||
+	    symbols_build_id_equal(&elf->build_id, &search->runtime.build_id))
+		return true;
+	while ((n = pread(elf->fd, buffer, sizeof(buffer), at)) > 0) {
+		crc = crc32(crc, buffer, (uInt)n);
+		at += n;
+	}
+	return n == 0 && crc == search->debuglink_crc;
+}
+
+/* ---- looking ---- */
+
+static int visit(const char *path, void *payload, struct tl_error *err)
+{
+	struct search *search = payload;
+	struct symbols_elf elf;
+	struct tl_error why = { 0 };
+	bool is_accepted;
+	int ret = symbols_elf_open(&elf, path, &why);
+
+	if (ret == TL_NOMEM)
+		return tl_fail(err, TL_NOMEM, "%s", why.text);
+	if (ret == TL_IO)
+		return errno == ENOENT || errno == ENOTDIR
+			       ? 0
+			       : symbols_note(search->dso, TL_DSO_NOT_ELF, err, "%s", why.text);
+	if (ret < 0)
+		return symbols_note(search->dso, TL_DSO_NOT_ELF, err, "%s", why.text);
+	ret = judge(search, &elf, &is_accepted, err);
+	if (ret == TL_OK && is_accepted && debuglink_fits(search, &elf)) {
+		bool wants_names = elf.symtab && !search->has_names;
+		bool wants_code = elf.has_code && !search->has_runtime;
+
+		if (wants_code) {
+			search->runtime = elf;
+			search->has_runtime = true;
+			search->has_names |= wants_names;
+			search->is_same |= wants_names;
+			memset(&elf, 0, sizeof(elf));
+		} else if (wants_names) {
+			search->names = elf;
+			search->has_names = true;
+			memset(&elf, 0, sizeof(elf));
+		}
+	}
+	symbols_elf_close(&elf);
+	return ret < 0 ? ret : search->has_names && search->has_runtime;
+}
+
+static bool is_no_file(const char *path)
+{
+	static const char *const prefixes[] = { "[",	       "//anon",	 "/dev/zero",
+						"anon_inode:", "/SYSV",		 "memfd:",
+						"/memfd:",     "/anon_hugepage", "/[aio]" };
+
+	for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++)
+		if (!strncmp(path, prefixes[i], strlen(prefixes[i])))
+			return true;
+	return !path[0];
+}
+
+static bool strip_deleted(char *path)
+{
+	static const char mark[] = " (deleted)";
+	size_t len = strlen(path), mark_len = sizeof(mark) - 1;
+
+	if (len <= mark_len || strcmp(path + len - mark_len, mark) != 0)
+		return false;
+	path[len - mark_len] = '\0';
+	return true;
+}
+
+/* Every place, in perf's order as far as it matters: caches first, then what the path leads to. */
+static int look(struct search *search, const char *path, bool is_deleted, struct tl_error *err)
+{
+	const struct tl_symbols *s = search->dso->symbols;
+	const struct tl_dso_description *d = &search->dso->description;
+	const char *leaf = d->kind == TL_DSO_VDSO ? "vdso" : "elf";
+	int ret = symbols_visit_caches(s, &d->build_id, leaf, visit, search, err);
+
+	if (ret == 0 && d->kind == TL_DSO_VDSO)
+		return symbols_visit_cache_section(s, "[vdso]", &d->build_id, leaf, visit, search,
+						   err);
+	if (ret == 0)
+		ret = symbols_visit_caches(s, &d->build_id, "debug", visit, search, err);
+	/* a file that has the path now is another one than the one deleted, unless an id says so */
+	if (ret == 0 && !search->has_runtime && (d->build_id.size || !is_deleted) && path[0] == '/')
+		ret = symbols_visit_path(s, path, visit, search, err);
+	if (ret == 0 && (search->has_runtime || d->build_id.size)) {
+		memcpy(search->debuglink, search->runtime.debuglink, sizeof(search->debuglink));
+		search->debuglink_crc = search->runtime.debuglink_crc;
+		search->debuglink_of = search->debuglink[0] ? search->debuglink : NULL;
+		ret = symbols_visit_debug(
+			s, path, d->build_id.size ? &d->build_id : &search->runtime.build_id,
+			search->debuglink, visit, search, err);
+	}
+	return ret < 0 ? ret : TL_OK;
+}
+
+/* ---- taking ---- */
+
+static int take_names(struct search *search, struct tl_error *err)
+{
+	struct tl_symbols_dso *dso = search->dso;
+	struct symbols_elf *runtime = search->has_runtime ? &search->runtime : &search->names;
+	struct symbols_elf *names =
+		search->has_names && !search->is_same ? &search->names : runtime;
+	struct tl_error why = { 0 };
+	int ret;
+
+	dso->table.is_mangled = true;
+	ret = symbols_elf_load(&dso->table, names, runtime, &why);
+	if (ret == TL_NOMEM)
+		return tl_fail(err, TL_NOMEM, "%s", why.text);
+	if (ret < 0)
+		return symbols_note(dso, TL_DSO_NOT_ELF, err, "%s", why.text);
+	ret = symbols_elf_segments(runtime, &dso->segments, &dso->segment_count, err);
+	if (ret < 0)
+		return ret;
+	if (search->has_runtime) {
+		dso->runtime_facts.path = tl_strdup_n(runtime->path, strlen(runtime->path), err);
+		if (!dso->runtime_facts.path)
+			return TL_NOMEM;
+		dso->runtime_facts.fd = -1;
+		dso->runtime_facts.st = runtime->st;
+	}
+	if (!dso->table.count)
+		return symbols_note(dso, TL_DSO_STRIPPED, err,
+				    "%s has no symbols, and no debug file of it was found",
+				    runtime->path);
+	dso->file = tl_arena_copy(&dso->symbols->arena, names->path, strlen(names->path), err);
+	if (!dso->file)
+		return TL_NOMEM;
+	dso->status = TL_DSO_OK;
+	dso->reason = NULL;
+	return TL_OK;
+}
+
+int symbols_load_file(struct tl_symbols_dso *dso, struct tl_error *err)
+{
+	const struct tl_dso_description *d = &dso->description;
+	struct search search = { .dso = dso };
+	char hex[2 * TL_BUILD_ID_MAX + 1];
+	bool is_deleted;
+	char *path;
+	int ret;
+
+	if (d->kind == TL_DSO_FILE && !d->build_id.size && is_no_file(d->path))
+		return symbols_note(dso, TL_DSO_NOT_APPLICABLE, err, "%s is no file", d->path);
+	path = tl_strdup_n(d->path, strlen(d->path), err);
+	if (!path)
+		return TL_NOMEM;
+	is_deleted = strip_deleted(path);
+	ret = look(&search, path, is_deleted, err);
+	if (ret == TL_OK && (search.has_names || search.has_runtime))
+		ret = take_names(&search, err);
+	else if (ret == TL_OK && is_deleted && !d->build_id.size)
+		ret = symbols_note(dso, TL_DSO_NO_FILE, err,
+				   "%s was deleted, and no build-id was recorded to find a copy",
+				   path);
+	else if (ret == TL_OK && d->build_id.size)
+		ret = symbols_note(dso, TL_DSO_NO_FILE, err, "%s: no file with build-id %s", path,
+				   symbols_build_id_text(&d->build_id, hex));
+	else if (ret == TL_OK)
+		ret = symbols_note(dso, TL_DSO_NO_FILE, err, "%s: no such file", path);
+	symbols_elf_close(&search.names);
+	symbols_elf_close(&search.runtime);
+	free(path);
+	return ret;
+}

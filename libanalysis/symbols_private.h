@@ -1,0 +1,204 @@
+/*
+ * symbols_private.h - private to symbols*.c: sorted tables of names, ELF files opened with care, and
+ * the finders of each kind of binary. Nothing outside symbols*.c includes it.
+ */
+#ifndef TL_SYMBOLS_PRIVATE_H
+#define TL_SYMBOLS_PRIVATE_H
+
+#include <sys/stat.h>
+
+#include "memory.h"
+#include "symbols.h"
+
+/* ---- a table of names: symbols_table.c ----------------------------------------------------- */
+
+enum {
+	SYMBOLS_PLT = 1, /* shown with "@plt" behind the name of what it calls */
+};
+
+enum { SYMBOLS_LOCAL, SYMBOLS_GLOBAL, SYMBOLS_WEAK }; /* as STB_* */
+
+/* One name; 24 bytes, because a kernel has 120 000 and a large C++ program a million. */
+struct symbols_entry {
+	uint64_t start;
+	uint32_t size;	 /* saturates; 0: unknown, until ends are set */
+	uint32_t name;	 /* offset into the strings */
+	uint32_t shown;	 /* index + 1 of the name as shown; 0: nobody asked yet */
+	uint16_t module; /* kallsyms: 0 is the kernel itself */
+	uint8_t binding;
+	uint8_t flags;
+};
+
+struct symbols_table {
+	struct symbols_entry *entries;
+	size_t count, capacity;
+	char *strings; /* blocks of terminated names, one behind the other */
+	size_t strings_size;
+	uint32_t *wider; /* nearest entry before this one that ends after it; NULL: no overlaps */
+	bool is_mangled; /* aliases are judged by their demangled names */
+	struct tl_arena shown_arena;
+	struct symbols_shown {
+		const char *name, *linkage_name;
+	} * shown;
+	size_t shown_count, shown_capacity;
+};
+
+void symbols_table_release(struct symbols_table *table);
+/* Appends `size` bytes and a terminator; *base is where they begin. */
+int symbols_table_add_strings(struct symbols_table *table, const char *bytes, size_t size,
+			      uint32_t *base, struct tl_error *err);
+int symbols_table_add(struct symbols_table *table, const struct symbols_entry *entry,
+		      struct tl_error *err);
+/*
+ * Sorts by address; among equal addresses the order of adding stays, because the choice between
+ * aliases depends on it.
+ */
+int symbols_table_sort(struct symbols_table *table, struct tl_error *err);
+/* Gives entries without a size the room up to the next one; sorted only. */
+void symbols_table_set_ends(struct symbols_table *table);
+/* Ready for lookups: call once, after the last change. */
+int symbols_table_finish(struct symbols_table *table, struct tl_error *err);
+/* The entry that names `address`, aliases resolved as perf does; NULL: none. */
+struct symbols_entry *symbols_table_find(const struct symbols_table *table, uint64_t address);
+/* The name as shown and as in the file; made once per entry that is asked for. */
+int symbols_table_show(struct symbols_table *table, struct symbols_entry *entry,
+		       const struct symbols_shown **out, struct tl_error *err);
+
+static inline const char *symbols_table_name(const struct symbols_table *table,
+					     const struct symbols_entry *entry)
+{
+	return table->strings + entry->name;
+}
+
+/* ---- files: symbols_file.c ------------------------------------------------------------------ */
+
+bool symbols_build_id_equal(const struct tl_build_id *a, const struct tl_build_id *b);
+/* Hex digits into `buf`, which has room for 2 * TL_BUILD_ID_MAX + 1; returns buf. */
+char *symbols_build_id_text(const struct tl_build_id *id, char *buf);
+
+/* Opens a regular file for reading; -1 with errno otherwise. Never waits on a FIFO or a device. */
+int symbols_open_regular(const char *path, struct stat *st);
+/* The whole of a regular file (or of a /proc file) up to `limit` bytes, terminated by a NUL. */
+int symbols_read_file(const char *path, size_t limit, char **data, size_t *size,
+		      struct tl_error *err);
+
+/* ---- ELF: symbols_elf.c --------------------------------------------------------------------- */
+
+struct symbols_segment {
+	uint64_t vaddr, offset, file_size, memory_size, align;
+	bool is_exec;
+};
+
+struct symbols_elf {
+	char *path;	 /* for people */
+	struct stat st;	 /* of the file when it was opened; st_size 0 for memory */
+	int fd;		 /* -1 for memory */
+	uint8_t *memory; /* owned: an image that is no file */
+	size_t memory_size;
+	struct Elf *elf;
+	uint16_t machine, type;
+	bool is_64, is_big_endian;
+	struct tl_build_id build_id;
+	size_t symtab, dynsym, opd; /* section numbers, 0: not there */
+	char debuglink[256];
+	uint32_t debuglink_crc;
+	size_t debugdata; /* .gnu_debugdata */
+	bool has_code;	  /* machine code is in it: not a file of debug information alone */
+};
+
+/*
+ * TL_OK, TL_IO (errno text in err: not there, not regular), TL_FORMAT (not ELF, damaged) or
+ * TL_NOMEM. The memory form takes over `data` (from malloc), also on failure.
+ */
+int symbols_elf_open(struct symbols_elf *out, const char *path, struct tl_error *err);
+int symbols_elf_open_memory(struct symbols_elf *out, const char *name, uint8_t *data, size_t size,
+			    struct tl_error *err);
+void symbols_elf_close(struct symbols_elf *elf); /* accepts one that was never opened (all zero) */
+
+/*
+ * Adds the names of `syms` (its .symtab, and its .dynsym) to the table and finishes it; the
+ * .plt stubs and what a debug file lacks come from `runtime`, which may be the same file.
+ */
+int symbols_elf_load(struct symbols_table *table, struct symbols_elf *syms,
+		     struct symbols_elf *runtime, struct tl_error *err);
+/* The loadable segments; *out is the caller's to free. */
+int symbols_elf_segments(struct symbols_elf *elf, struct symbols_segment **out, size_t *count,
+			 struct tl_error *err);
+/* The inner ELF file of .gnu_debugdata; TL_NOTHING when there is none. */
+int symbols_elf_open_debugdata(struct symbols_elf *out, struct symbols_elf *elf,
+			       struct tl_error *err);
+
+/* ---- where files are: symbols_find.c -------------------------------------------------------- */
+
+/* One place to look at. Return 1: enough, stop; 0: go on; <0 error. */
+typedef int (*symbols_visit_fn)(const char *path, void *payload, struct tl_error *err);
+
+/*
+ * The files named `leaf` ("elf", "debug", "vdso", "kallsyms") that build-id caches hold for `id`:
+ * those given, then ~/.debug. All layouts of perf, and links that became text files.
+ */
+int symbols_visit_caches(const struct tl_symbols *symbols, const struct tl_build_id *id,
+			 const char *leaf, symbols_visit_fn visit, void *payload,
+			 struct tl_error *err);
+/* <cache>/[section]/<build-id>/leaf, for kernels and vdsos. */
+int symbols_visit_cache_section(const struct tl_symbols *symbols, const char *section,
+				const struct tl_build_id *id, const char *leaf,
+				symbols_visit_fn visit, void *payload, struct tl_error *err);
+/* Separate debug files of `path`: by build-id (may be NULL), by debug link ("" none), by path. */
+int symbols_visit_debug(const struct tl_symbols *symbols, const char *path,
+			const struct tl_build_id *id, const char *debuglink, symbols_visit_fn visit,
+			void *payload, struct tl_error *err);
+/* `path` below --symfs when there is one. */
+int symbols_visit_path(const struct tl_symbols *symbols, const char *path, symbols_visit_fn visit,
+		       void *payload, struct tl_error *err);
+
+/* ---- one recording, one binary: symbols.c --------------------------------------------------- */
+
+struct symbols_provided {
+	const char *path;
+	enum tl_context context;
+	bool has_segment;
+	uint64_t segment_vaddr, segment_offset;
+	struct symbols_table table;
+};
+
+struct tl_symbols {
+	struct tl_arena arena; /* strings of options, recording and descriptions */
+	struct tl_symbol_options options;
+	struct tl_recording recording;
+	const char *home_cache; /* ~/.debug, or NULL */
+	bool is_other_host;	/* known to be recorded on another machine */
+	bool is_same_host;	/* known to be recorded on this one */
+	struct tl_symbols_dso **dsos;
+	size_t dso_count, dso_capacity;
+	struct tl_index index;
+	struct symbols_provided *provided;
+	size_t provided_count, provided_capacity;
+};
+
+struct tl_symbols_dso {
+	struct tl_symbols *symbols;
+	struct tl_dso_description description;
+	bool is_loaded;
+	int load_error; /* TL_NOMEM while loading */
+	enum tl_dso_status status;
+	const char *file, *reason;	   /* in the arena */
+	struct symbols_provided *provided; /* names that the recording carries, or NULL */
+	struct symbols_table table;
+	struct symbols_segment *segments;
+	size_t segment_count;
+	/* for the unwinder */
+	struct symbols_elf runtime_facts; /* path and st only: nothing is open */
+	struct tl_symbols_image image;
+	bool is_image_tried, is_image_mapped;
+	uint8_t *image_copy;
+};
+
+/* Binaries of user space and the vdso: symbols_load.c. */
+int symbols_load_file(struct tl_symbols_dso *dso, struct tl_error *err);
+
+/* Sets status and reason, unless a status that says more is there already. */
+int symbols_note(struct tl_symbols_dso *dso, enum tl_dso_status status, struct tl_error *err,
+		 const char *fmt, ...) TL_PRINTF(4, 5);
+
+#endif
