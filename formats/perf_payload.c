@@ -13,6 +13,9 @@
 #define DICTIONARY_ENTRIES (64u << 10)
 #define DICTIONARY_BYTES   (16u << 20)
 
+/* Fields may overlap: a hostile format must not make a thousand bytes of one. */
+#define JSON_LENGTH_MAX(payload) ((64u << 10) + 8 * (payload))
+
 void perf_program_release(struct perf_program *program)
 {
 	for (size_t i = 0; i < program->field_count; i++)
@@ -154,6 +157,8 @@ bool perf_program_run(const struct perf_program *program, const uint8_t *raw, si
 			return false;
 		if (f->kind == PERF_FIELD_REST_TEXT || f->kind == PERF_FIELD_REST_BYTES)
 			size = len - offset;
+		if (out->length > JSON_LENGTH_MAX(len))
+			return false;
 		if (i)
 			tl_text_add(out, ",", 1);
 		tl_text_puts(out, f->key);

@@ -12,12 +12,13 @@
 
 #include "reader.h"
 
-#define DEPTH_MAX   64	/* of nested brackets; real ones stay below 25 */
-#define HEIGHT_MAX  200 /* of a tree: what _text may recurse */
-#define FIELD_NONE  UINT32_MAX
-#define FIELD_MANY  (UINT32_MAX - 1)
-#define ENTRIES_MAX 4096 /* of one table */
-#define SHOWN_MAX   256
+#define DEPTH_MAX	256 /* of nested brackets, two each; real ones stay below 60 */
+#define HEIGHT_MAX	200 /* of a tree: what _text may recurse */
+#define NAME_LENGTH_MAX 512 /* of what _text gives: gfp flags have up to 300 */
+#define FIELD_NONE	UINT32_MAX
+#define FIELD_MANY	(UINT32_MAX - 1)
+#define ENTRIES_MAX	4096 /* of one table */
+#define SHOWN_MAX	16
 
 enum node_kind { OPAQUE, CONSTANT, FIELD, UNARY, BINARY, CAST, CONDITION, TEXT, FLAGS, SYMBOL };
 
@@ -398,44 +399,52 @@ static uint32_t parse_string(struct parser *p)
 	return add_node(p, node);
 }
 
-/* { 1, "one" }, ... ): false if an entry has no constant value, so that names cannot be trusted. */
-static bool parse_entries(struct parser *p, struct node *node)
+/*
+ * { 1, "one" }: false if it has no constant value, so that names cannot be trusted. Empty ones, and
+ * the terminator { 0, ((void *)0) }, name nothing.
+ */
+static bool parse_entry(struct parser *p, const struct node *table)
 {
 	struct perf_print_format *f = p->format;
+	struct entry entry = { 0 };
+	uint64_t offset = 0;
+
+	if (is_op(p, '}'))
+		return true;
+	uint32_t value = parse_condition(p);
+	bool is_constant = node_at(f, value)->kind == CONSTANT;
+	entry.value = node_at(f, value)->value;
+	expect(p, ',');
+	if (p->token != T_STRING) {
+		const struct node *text = node_at(f, p->failed ? 0 : parse_condition(p));
+
+		return text->kind == CONSTANT && text->value == 0;
+	}
+	take_string(p, &offset, &entry.length);
+	entry.text = offset;
+	if (f->entry_count - table->b >= ENTRIES_MAX)
+		p->failed = true;
+	if (p->status == TL_OK)
+		p->status = tl_grow(&f->entries, &f->entry_capacity, f->entry_count + 1, p->err);
+	if (p->status == TL_OK)
+		f->entries[f->entry_count++] = entry;
+	return is_constant;
+}
+
+static bool parse_entries(struct parser *p, struct node *table)
+{
 	bool is_known = true;
 
-	node->b = f->entry_count;
+	table->b = p->format->entry_count;
 	while (is_op(p, '{') && !p->failed && p->status == TL_OK) {
-		struct entry entry = { 0 };
-		uint64_t offset = 0;
-
 		next(p);
-		if (is_op(p, '}')) { /* kvm has empty tables: { } */
-			next(p);
-		} else {
-			const struct node *value = node_at(f, parse_condition(p));
-
-			is_known &= value->kind == CONSTANT;
-			entry.value = value->value;
-			expect(p, ',');
-			if (p->token != T_STRING)
-				p->failed = true;
-			take_string(p, &offset, &entry.length);
-			entry.text = offset;
-			expect(p, '}');
-			if (f->entry_count - node->b >= ENTRIES_MAX)
-				p->failed = true;
-			if (p->status == TL_OK)
-				p->status = tl_grow(&f->entries, &f->entry_capacity,
-						    f->entry_count + 1, p->err);
-			if (p->status == TL_OK)
-				f->entries[f->entry_count++] = entry;
-		}
+		is_known &= parse_entry(p, table);
+		expect(p, '}');
 		if (!is_op(p, ','))
 			break;
 		next(p);
 	}
-	node->c = f->entry_count - node->b;
+	table->c = p->format->entry_count - table->b;
 	return is_known && !p->failed;
 }
 
@@ -737,8 +746,8 @@ static uint32_t parse_argument(struct parser *p)
 }
 
 /*
- * Steps over the next conversion of the format text. *is_text: "%s" without width; *is_adjacent:
- * nothing stood before it. Returns how many arguments it uses, 0 at the end.
+ * Steps over the next conversion of the format text. *is_text: a %s; *is_adjacent: nothing stood
+ * before it. Returns how many arguments it uses, 0 at the end.
  */
 static unsigned next_conversion(const char **at, const char *end, bool *is_text, bool *is_adjacent)
 {
@@ -750,10 +759,10 @@ static unsigned next_conversion(const char **at, const char *end, bool *is_text,
 	if (c >= end)
 		return 0;
 	*is_adjacent = c == start;
-	const char *flags = ++c;
+	c++;
 	while (c < end && (memchr("-+ #0.*hlLqjzt", *c, 14) || isdigit((unsigned char)*c)))
 		stars += *c++ == '*';
-	*is_text = c == flags && c < end && *c == 's';
+	*is_text = c < end && *c == 's';
 	if (c < end && *c == 'p')
 		while (c + 1 < end && isalnum((unsigned char)c[1]))
 			c++;
@@ -986,5 +995,5 @@ bool perf_print_format_text(const struct perf_print_format *format, size_t i, ui
 	for (uint32_t k = 0; k < s->count; k++)
 		if (!text_of(format, format->parts[s->first + k], value, out))
 			return false;
-	return out->length > 0;
+	return out->length > 0 && out->length <= NAME_LENGTH_MAX;
 }

@@ -34,7 +34,7 @@ size_t perf_print_format_count(const struct perf_print_format *format);
 uint32_t perf_print_format_field(const struct perf_print_format *format, size_t i);
 /*
  * The text of `value` into `out`, which is emptied before. False if there is nothing to say: no
- * flag is set, or the expression has no value.
+ * flag is set, the expression has no value, or its text is absurdly long.
  */
 bool perf_print_format_text(const struct perf_print_format *format, size_t i, uint64_t value,
 			    struct tl_text *out);

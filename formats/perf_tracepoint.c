@@ -20,10 +20,10 @@
 #include "perf_payload.h"
 #include "reader.h"
 
-#define FORMAT_TEXT_MAX (128u << 10) /* of one format; the kernel's largest has 6 KiB */
-#define EVENT_ID_MAX	0xffffu	     /* ids are those of common_type, 16 bits */
-#define FIELD_END_MAX	0xffffu	     /* a hit is shorter than 64 KiB */
-#define FIELDS_MAX	1024u
+#define FORMAT_TEXT_MAX (64u << 10) /* of one format; the kernel's largest has 6 KiB */
+#define EVENT_ID_MAX	0xffffu	    /* ids are those of common_type, 16 bits */
+#define FIELD_END_MAX	0xffffu	    /* a hit is shorter than 64 KiB */
+#define FIELDS_MAX	256u
 #define NAME_MAX_LENGTH 128u
 #define STATE_MEMO	64u /* a power of two */
 
@@ -589,7 +589,7 @@ static int read_format(struct perf_tracepoints *tp, struct text system, struct t
 	struct format_text format = { { NULL, NULL }, { NULL, NULL }, 0, { 0 } };
 	struct tep_handle *tep = NULL;
 	struct tep_event *event = NULL;
-	const char *why = text.end - text.at > FORMAT_TEXT_MAX ? "longer than 128 KiB"
+	const char *why = text.end - text.at > FORMAT_TEXT_MAX ? "longer than 64 KiB"
 							       : rewrite_format(text, &format);
 	int ret = TL_OK;
 
