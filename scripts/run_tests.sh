@@ -1,0 +1,165 @@
+#!/bin/bash
+# run_tests.sh - runs every test: builds with gcc, with clang and with sanitizers, unit tests,
+# command, golden and damaged cases, source checks, installation, and each fuzzer briefly.
+#
+# Every part speaks TAP ("ok 1 - name", "not ok 2 - name", "ok 3 - name # SKIP why"). Prints a line
+# and the output of each failing test; the last line is "N passed, N failed, N skipped".
+set -u
+cd "$(dirname "$0")/.." || exit 2
+LC_ALL=C
+TZ=UTC0
+export LC_ALL TZ CMOCKA_MESSAGE_OUTPUT=TAP
+exec </dev/null
+unset MAKEFLAGS MFLAGS MAKELEVEL CFLAGS LDFLAGS BUILD SANITIZE WERROR DESTDIR PREFIX
+
+root=${CHECK_BUILD:-build-check}
+cpus=$(nproc 2>/dev/null || echo 1)
+[ "$cpus" -le 8 ] || cpus=8
+work=$(mktemp -d "${TMPDIR:-/tmp}/traceloom-check.XXXXXX") || exit 2
+trap 'rm -rf "$work"' EXIT
+trap 'exit 130' INT TERM
+
+export ASAN_OPTIONS=detect_leaks=1:abort_on_error=0:allocator_may_return_null=1
+export UBSAN_OPTIONS=print_stacktrace=1
+
+names=()
+job_count=0
+
+# start NAME COMMAND...: in the background, when there is room for it.
+start() {
+	local number=$job_count
+
+	job_count=$((job_count + 1))
+	names[number]=$1
+	shift
+	while [ "$(jobs -pr | wc -l)" -ge "$cpus" ]; do
+		wait -n
+	done
+	(
+		"$@" >"$work/$number.out" 2>&1
+		echo $? >"$work/$number.status"
+	) &
+}
+
+# One test of its own: it has passed if the command has.
+single() {
+	local name=$1
+
+	shift
+	if "$@" >"$work/single.$BASHPID" 2>&1; then
+		echo "ok - $name"
+	else
+		cat "$work/single.$BASHPID"
+		echo "not ok - $name"
+	fi
+}
+
+build() {
+	local variant=$1
+
+	shift
+	single "build $variant" make -s -j"$cpus" BUILD="$root/$variant" WERROR=1 "$@"
+}
+
+# Reads the TAP of a job; prints failures; leaves its counts in the file counts.
+digest() {
+	awk -v job="${names[$1]}" -v status="$(cat "$work/$1.status")" -v counts="$work/counts" '
+		function flush_failure() {
+			if (failing != "")
+				printf "FAIL %s: %s\n%s\n", job, failing, detail
+			failing = detail = ""
+		}
+		/^(not )?ok( |$)/ {
+			flush_failure()
+			name = $0
+			sub(/^(not )?ok *[0-9]* *(- )?/, "", name)
+			if (/# *[Ss][Kk][Ii][Pp]/) {
+				skipped++
+				sub(/# *[Ss][Kk][Ii][Pp]/, "", name)
+				printf "skip %s: %s\n", job, name
+			} else if (/^not/) {
+				failed++
+				failing = name
+				detail = before
+			} else {
+				passed++
+			}
+			before = ""
+			next
+		}
+		/^1\.\.[0-9]+$/ || /^# (not )?ok - / { next }
+		{
+			if (failing != "" && /^#/)
+				detail = detail "    " $0 "\n"
+			else if (lines++ < 400)
+				before = before "    " $0 "\n"
+		}
+		END {
+			flush_failure()
+			if (status != 0 && !failed) {
+				failed++
+				printf "FAIL %s: ended with status %s\n%s\n", job, status, before
+			} else if (!passed && !failed && !skipped) {
+				failed++
+				printf "FAIL %s: ran no test\n%s\n", job, before
+			}
+			print passed + 0, failed + 0, skipped + 0 > counts
+		}' "$work/$1.out"
+}
+
+passed=0 failed=0 skipped=0 digested=0
+
+# Waits for all jobs started so far and tells how they went, in the order they were started.
+finish() {
+	local p f s
+
+	wait
+	while [ $digested -lt $job_count ]; do
+		[ -f "$work/$digested.status" ] || echo 'killed' >"$work/$digested.status"
+		[ -f "$work/$digested.out" ] || : >"$work/$digested.out"
+		digest $digested
+		read -r p f s <"$work/counts"
+		passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
+		digested=$((digested + 1))
+	done
+}
+
+have() {
+	command -v "$1" >/dev/null 2>&1
+}
+
+unit_tests() {
+	local variant=$1 program
+
+	for program in "$root/$variant"/{libanalysis,formats,cmd}/*_test; do
+		[ -x "$program" ] && start "$variant ${program#"$root/$variant/"}" timeout 300 "$program"
+	done
+}
+
+cc=gcc
+have gcc || cc=cc
+
+# ---- builds, one after the other: each uses all processors ----------------------------------------
+start 'source' scripts/check_source.sh
+start 'gcc' build gcc CC=$cc all tests
+finish
+start 'sanitized' build sanitized CC=$cc SANITIZE=address,undefined CFLAGS='-O1 -g' all tests
+finish
+if have clang; then
+	start 'clang' build clang CC=clang all tests
+	finish
+else
+	start 'clang' echo 'ok - build clang # SKIP no clang'
+fi
+
+# ---- tests ------------------------------------------------------------------------------------------
+for variant in gcc sanitized; do
+	unit_tests $variant
+	start "$variant cases" scripts/check_cases.sh "$root/$variant/traceloom"
+done
+start 'install' scripts/check_install.sh "$root/gcc" $cc
+start 'fuzzers' scripts/fuzz.sh --brief "$root/fuzz"
+finish
+
+echo "$passed passed, $failed failed, $skipped skipped"
+[ $failed -eq 0 ]
