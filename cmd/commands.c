@@ -7,6 +7,7 @@
 
 const struct command *const commands[] = {
 	&cmd_import,
+	&cmd_events,
 	&cmd_generate,
 	NULL,
 };
