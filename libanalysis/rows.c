@@ -52,6 +52,7 @@ static int write_row(struct tl_rows *rows, const struct row *row, const int64_t 
 		     struct tl_error *err)
 {
 	struct tl_statement *st = rows->statements[row->statement];
+	int ret;
 
 	for (unsigned i = 0; i < row->count; i++) {
 		if (row->null_mask >> i & 1)
@@ -62,7 +63,10 @@ static int write_row(struct tl_rows *rows, const struct row *row, const int64_t 
 	if (row->has_text)
 		tl_bind_bytes(st, row->count + 1, (const char *)(values + row->count),
 			      row->text_length);
-	return tl_statement_run(st, err);
+	ret = tl_statement_run(st, err);
+	if (row->has_text) /* the batch will be reused, and the next row may have no text */
+		tl_bind_null(st, row->count + 1);
+	return ret;
 }
 
 static int write_batch(struct tl_rows *rows, const struct batch *batch, struct tl_error *err)

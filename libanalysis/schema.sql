@@ -135,7 +135,7 @@ CREATE TABLE dso (
 -- Facts: a function.
 CREATE TABLE symbol (
 	symbol_id INTEGER PRIMARY KEY,
-	dso_id INTEGER NOT NULL REFERENCES dso,
+	dso_id INTEGER REFERENCES dso, -- NULL: the source names the function, but no file
 	name_id INTEGER NOT NULL REFERENCES string, -- demangled
 	linkage_name_id INTEGER REFERENCES string, -- as in the file, where it differs
 	start INTEGER, -- same unit as frame.address, two's complement
@@ -149,7 +149,7 @@ CREATE TABLE frame (
 	symbol_id INTEGER REFERENCES symbol, -- NULL: no name
 	address INTEGER, -- offset in the file, or the instruction pointer for kernel text, JIT and unknown; two's complement
 	context TEXT NOT NULL, -- user, kernel, hypervisor, guest_kernel, guest_user, unknown
-	source_line TEXT -- file:line, where the source itself gave it
+	line_id INTEGER REFERENCES string -- file:line, where the source itself gave it
 ) STRICT;
 
 -- Facts: functions that the compiler inlined at a frame's address.
@@ -323,13 +323,13 @@ FROM dso d JOIN source s USING (source_id) JOIN string n ON n.string_id = d.name
 
 CREATE VIEW symbol_view AS
 SELECT y.symbol_id, d.text AS dso, n.text AS name, l.text AS linkage_name, y.start, y.size
-FROM symbol y JOIN dso USING (dso_id) JOIN string d ON d.string_id = dso.name_id
+FROM symbol y LEFT JOIN dso USING (dso_id) LEFT JOIN string d ON d.string_id = dso.name_id
 JOIN string n ON n.string_id = y.name_id LEFT JOIN string l ON l.string_id = y.linkage_name_id;
 
 CREATE VIEW frame_view AS
 SELECT f.frame_id, d.text AS dso, n.text AS symbol, printf('%x', f.address) AS address, f.context,
-	f.source_line
-FROM frame f LEFT JOIN dso USING (dso_id) LEFT JOIN string d ON d.string_id = dso.name_id
+	s.text AS source_line
+FROM frame f LEFT JOIN dso ON dso.dso_id = f.dso_id LEFT JOIN string s ON s.string_id = f.line_id LEFT JOIN string d ON d.string_id = dso.name_id
 LEFT JOIN symbol y USING (symbol_id) LEFT JOIN string n ON n.string_id = y.name_id;
 
 -- One row per frame of a stack, level 1 is the outermost: WHERE stack_id = N ORDER BY level.

@@ -121,8 +121,9 @@ static int set_pragmas(struct tl_store *store, enum tl_store_mode mode, struct t
 	/* a private case needs no protection: it is gone on close */
 	if (ret == TL_OK && store->is_temporary)
 		ret = pragma(store, "PRAGMA synchronous = OFF", err);
+	/* nor a journal on disk; pages that are new to a transaction need none at all */
 	if (ret == TL_OK && store->is_temporary)
-		ret = pragma(store, "PRAGMA journal_mode = OFF", err);
+		ret = pragma(store, "PRAGMA journal_mode = MEMORY", err);
 	/* reading through a map saves a copy; 1 GiB of address space, not of memory */
 	if (ret == TL_OK && mode == TL_STORE_READ)
 		ret = pragma(store, "PRAGMA mmap_size = 1073741824", err);

@@ -1,0 +1,356 @@
+/*
+ * states.c - what each thread was doing, from the switches and wakeups of one source. Where a begin
+ * or an end was not recorded there is no interval: it is counted, never guessed.
+ */
+#include "writer.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define CPU_MAX 65536 /* a wild cpu number must not make memory grow */
+
+enum state {
+	STATE_NONE, /* nothing is known (any more) */
+	STATE_RUNNING,
+	STATE_RUNNABLE,
+	STATE_SLEEPING,
+	STATE_UNINTERRUPTIBLE,
+	STATE_STOPPED,
+	STATE_EXITED,
+	STATE_PARKED,
+	STATE_IDLE,
+	STATE_BLOCKED
+};
+
+static const char *const state_names[] = {
+	[STATE_NONE] = "",
+	[STATE_RUNNING] = "running",
+	[STATE_RUNNABLE] = "runnable",
+	[STATE_SLEEPING] = "sleeping",
+	[STATE_UNINTERRUPTIBLE] = "uninterruptible",
+	[STATE_STOPPED] = "stopped",
+	[STATE_EXITED] = "exited",
+	[STATE_PARKED] = "parked",
+	[STATE_IDLE] = "idle",
+	[STATE_BLOCKED] = "blocked",
+};
+
+/* 0 stands for NULL in every id here: rows are numbered from 1. */
+struct task {
+	int64_t thread_id, since, name_id, stack_id;
+	int64_t waker_id, waker_name_id, waker_stack_id;
+	int32_t cpu;
+	enum state state;
+};
+
+struct derivation {
+	struct tl_statement *insert;
+	int64_t source_id;
+	struct task *tasks;
+	size_t count, capacity;
+	struct tl_index index;
+	uint32_t *on_cpu; /* by cpu: index of the task that runs there + 1 */
+	size_t on_cpu_capacity;
+	uint64_t endless; /* intervals whose end was not recorded */
+};
+
+static int find_task(struct derivation *d, int64_t thread_id, uint32_t *out, struct tl_error *err)
+{
+	uint64_t hash = tl_hash_u64((uint64_t)thread_id, 7);
+	size_t probe = 0;
+	int64_t found;
+	int ret;
+
+	while ((found = tl_index_find(&d->index, hash, &probe)) >= 0) {
+		if (d->tasks[found].thread_id == thread_id) {
+			*out = (uint32_t)found;
+			return TL_OK;
+		}
+	}
+	ret = tl_grow(&d->tasks, &d->capacity, d->count + 1, err);
+	if (ret < 0)
+		return ret;
+	*out = (uint32_t)d->count;
+	d->tasks[d->count] = (struct task) { .thread_id = thread_id, .cpu = -1 };
+	return tl_index_add(&d->index, hash, (uint32_t)d->count++, err);
+}
+
+static void bind_id(struct tl_statement *st, int parameter, int64_t id)
+{
+	if (id)
+		tl_bind_i64(st, parameter, id);
+	else
+		tl_bind_null(st, parameter);
+}
+
+/* Writes the interval that the task is in; has_end false: it was still open at the very end. */
+static int put_interval(struct derivation *d, const struct task *t, int64_t end, bool has_end,
+			struct tl_error *err)
+{
+	struct tl_statement *st = d->insert;
+
+	tl_bind_i64(st, 1, t->thread_id);
+	tl_bind_i64(st, 2, t->since);
+	if (has_end)
+		tl_bind_i64(st, 3, end - t->since);
+	else
+		tl_bind_null(st, 3);
+	tl_bind_text(st, 4, state_names[t->state], strlen(state_names[t->state]));
+	if (t->cpu >= 0)
+		tl_bind_i64(st, 5, t->cpu);
+	else
+		tl_bind_null(st, 5);
+	bind_id(st, 6, t->name_id);
+	bind_id(st, 7, t->state == STATE_RUNNING ? 0 : t->stack_id);
+	bind_id(st, 8, t->waker_id);
+	bind_id(st, 9, t->waker_name_id);
+	bind_id(st, 10, t->waker_stack_id);
+	tl_bind_i64(st, 11, d->source_id);
+	return tl_statement_run(st, err);
+}
+
+static bool is_off(const struct task *t)
+{
+	return t->state >= STATE_RUNNABLE && t->state != STATE_EXITED;
+}
+
+/* The interval's end was not seen. */
+static void lose(struct derivation *d, struct task *t)
+{
+	if (t->state == STATE_RUNNING || is_off(t))
+		d->endless++;
+	t->state = STATE_NONE;
+}
+
+static void enter(struct task *t, enum state state, int64_t ts, int32_t cpu)
+{
+	t->state = state;
+	t->since = ts;
+	t->cpu = cpu;
+	t->waker_id = t->waker_name_id = t->waker_stack_id = 0;
+}
+
+/* Who was thought to run on `cpu` does not, once somebody else is seen there. */
+static int take_cpu(struct derivation *d, int32_t cpu, uint32_t task, bool runs,
+		    struct tl_error *err)
+{
+	uint32_t old;
+	int ret;
+
+	if (cpu < 0 || cpu >= CPU_MAX)
+		return TL_OK;
+	ret = tl_grow(&d->on_cpu, &d->on_cpu_capacity, (size_t)cpu + 1, err);
+	if (ret < 0)
+		return ret;
+	old = d->on_cpu[cpu];
+	if (old && old - 1 != task && d->tasks[old - 1].state == STATE_RUNNING &&
+	    d->tasks[old - 1].cpu == cpu)
+		lose(d, &d->tasks[old - 1]);
+	d->on_cpu[cpu] = runs ? task + 1 : 0;
+	return TL_OK;
+}
+
+static enum state state_after(int64_t prev_state)
+{
+	switch ((enum tl_switch_state)prev_state) {
+	case TL_SWITCH_UNKNOWN:
+		return STATE_BLOCKED;
+	case TL_SWITCH_RUNNABLE:
+		return STATE_RUNNABLE;
+	case TL_SWITCH_SLEEPING:
+		return STATE_SLEEPING;
+	case TL_SWITCH_UNINTERRUPTIBLE:
+		return STATE_UNINTERRUPTIBLE;
+	case TL_SWITCH_STOPPED:
+		return STATE_STOPPED;
+	case TL_SWITCH_EXITING:
+		return STATE_EXITED;
+	case TL_SWITCH_PARKED:
+		return STATE_PARKED;
+	case TL_SWITCH_IDLE:
+		return STATE_IDLE;
+	}
+	return STATE_BLOCKED;
+}
+
+struct happening { /* one row of the query */
+	int64_t ts, first_id, second_id, state, name_id, stack_id;
+	int32_t cpu, target_cpu;
+	bool is_wakeup;
+};
+
+static int leave_cpu(struct derivation *d, const struct happening *h, struct tl_error *err)
+{
+	struct task *t;
+	uint32_t task;
+	int ret = find_task(d, h->first_id, &task, err);
+
+	if (ret == TL_OK)
+		ret = take_cpu(d, h->cpu, task, false, err);
+	if (ret < 0)
+		return ret;
+	t = &d->tasks[task];
+	/* a record that says less than the tracepoint just before it: the same switch */
+	if (h->state == TL_SWITCH_UNKNOWN && is_off(t))
+		return TL_OK;
+	if (h->name_id)
+		t->name_id = h->name_id;
+	if (t->state == STATE_RUNNING)
+		ret = put_interval(d, t, h->ts, true, err);
+	else
+		lose(d, t); /* its coming back was not seen */
+	enter(t, state_after(h->state), h->ts, h->cpu);
+	t->stack_id = h->stack_id;
+	return ret;
+}
+
+static int take_up(struct derivation *d, const struct happening *h, struct tl_error *err)
+{
+	struct task *t;
+	uint32_t task;
+	int ret = find_task(d, h->second_id, &task, err);
+
+	if (ret == TL_OK)
+		ret = take_cpu(d, h->cpu, task, true, err);
+	if (ret < 0)
+		return ret;
+	t = &d->tasks[task];
+	if (t->state == STATE_RUNNING && t->cpu == h->cpu)
+		return TL_OK; /* tracepoint and record of the same switch */
+	if (is_off(t))
+		ret = put_interval(d, t, h->ts, true, err);
+	else
+		lose(d, t);
+	enter(t, STATE_RUNNING, h->ts, h->cpu);
+	return ret;
+}
+
+static int wake(struct derivation *d, const struct happening *h, struct tl_error *err)
+{
+	struct task *t;
+	uint32_t task;
+	int ret = find_task(d, h->second_id, &task, err);
+
+	if (ret < 0)
+		return ret;
+	t = &d->tasks[task];
+	/* sched_waking has said it already, or the thread never got off its CPU */
+	if (t->state == STATE_RUNNING || t->state == STATE_RUNNABLE)
+		return TL_OK;
+	t->waker_id = h->first_id;
+	t->waker_name_id = h->name_id;
+	t->waker_stack_id = h->stack_id;
+	if (is_off(t))
+		ret = put_interval(d, t, h->ts, true, err);
+	/* who woke it and where it slept stays with the wait that follows */
+	t->state = STATE_RUNNABLE;
+	t->since = h->ts;
+	t->cpu = h->target_cpu;
+	return ret;
+}
+
+enum column {
+	COL_TS,
+	COL_KIND,
+	COL_CPU,
+	COL_FIRST,
+	COL_STATE,
+	COL_SECOND,
+	COL_NAME,
+	COL_STACK,
+	COL_TARGET
+};
+
+static int derive(struct derivation *d, struct tl_statement *query, struct tl_error *err)
+{
+	int ret;
+
+	while ((ret = tl_statement_step(query, err)) > 0) {
+		struct happening h = {
+			.ts = tl_column_i64(query, COL_TS),
+			.first_id = tl_column_i64(query, COL_FIRST),
+			.second_id = tl_column_i64(query, COL_SECOND),
+			.state = tl_column_i64(query, COL_STATE),
+			.name_id = tl_column_i64(query, COL_NAME),
+			.stack_id = tl_column_i64(query, COL_STACK),
+			.cpu = tl_column_is_null(query, COL_CPU)
+				       ? -1
+				       : (int32_t)tl_column_i64(query, COL_CPU),
+			.target_cpu = tl_column_is_null(query, COL_TARGET)
+					      ? -1
+					      : (int32_t)tl_column_i64(query, COL_TARGET),
+			.is_wakeup = tl_column_i64(query, COL_KIND) != 0,
+		};
+
+		if (h.is_wakeup) {
+			ret = wake(d, &h, err);
+		} else {
+			ret = h.first_id ? leave_cpu(d, &h, err) : TL_OK;
+			if (ret == TL_OK && h.second_id)
+				ret = take_up(d, &h, err);
+		}
+		if (ret < 0)
+			return ret;
+	}
+	for (size_t i = 0; i < d->count && ret == TL_OK; i++)
+		if (d->tasks[i].state != STATE_NONE)
+			ret = put_interval(d, &d->tasks[i], 0, false, err);
+	return ret;
+}
+
+static int note_endless(struct tl_store *store, const struct derivation *d, struct tl_error *err)
+{
+	struct tl_statement *st;
+	int ret = tl_statement_open(
+		&st, store,
+		"INSERT INTO lost(source_id, kind, what, count, unit, message) VALUES(?, 'note', "
+		"'thread states whose end was not recorded', ?, 'intervals', 'they are left out: "
+		"record "
+		"all CPUs (-a), or --switch-events, to see threads come back')",
+		NULL, err);
+
+	if (ret < 0)
+		return ret;
+	tl_bind_i64(st, 1, d->source_id);
+	tl_bind_i64(st, 2, (int64_t)d->endless);
+	ret = tl_statement_run(st, err);
+	tl_statement_close(st);
+	return ret;
+}
+
+int tl_states_derive(struct tl_store *store, int64_t source_id, struct tl_error *err)
+{
+	struct derivation d = { .source_id = source_id };
+	struct tl_statement *query = NULL;
+	int ret = tl_statement_open(
+		&query, store,
+		"SELECT ts, 0 AS kind, cpu, prev_thread_id AS first, prev_state AS state, "
+		"next_thread_id AS second, prev_name_id AS name, stack_id AS stack, NULL AS "
+		"target, "
+		"rowid AS row FROM sched_switch WHERE source_id = ?1 UNION ALL "
+		"SELECT ts, 1, cpu, waker_thread_id, 0, wakee_thread_id, waker_name_id, stack_id, "
+		"target_cpu, rowid FROM sched_wakeup WHERE source_id = ?1 ORDER BY ts, kind DESC, "
+		"row",
+		"ts kind cpu first state second name stack target row", err);
+
+	if (ret == TL_OK)
+		ret = tl_statement_open(
+			&d.insert, store,
+			"INSERT INTO thread_state(thread_id, ts, dur, state, cpu, name_id, "
+			"stack_id, "
+			"waker_thread_id, waker_name_id, waker_stack_id, source_id) "
+			"VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+			NULL, err);
+	if (ret == TL_OK) {
+		tl_bind_i64(query, 1, source_id);
+		ret = derive(&d, query, err);
+	}
+	if (ret == TL_OK && d.endless)
+		ret = note_endless(store, &d, err);
+	tl_statement_close(query);
+	tl_statement_close(d.insert);
+	free(d.tasks);
+	free(d.on_cpu);
+	tl_index_release(&d.index);
+	return ret;
+}

@@ -1,0 +1,666 @@
+/*
+ * writer.c - one source into a case: the transaction, the dispatch of events, what the source says
+ * of itself, and the end. Knows no format.
+ */
+#include "writer.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const insert_sql[INSERT_COUNT] = {
+	[INSERT_STRING] = "INSERT INTO string(string_id, text) VALUES(?, ?)",
+	[INSERT_SAMPLE] = "INSERT INTO sample(sample_id, ts, event_id, thread_id, name_id, cpu, "
+			  "period, stack_id, payload_id, recorded_pid, recorded_tid, cgroup_id, "
+			  "extra_id) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+	[INSERT_SAMPLE_EXTRA] =
+		"INSERT INTO sample_extra(extra_id, address, physical_address, data_source, "
+		"weight, "
+		"transaction_flags, data_page_size, code_page_size) VALUES(?, ?, ?, ?, ?, ?, ?, ?)",
+	[INSERT_PAYLOAD] = "INSERT INTO payload(payload_id, event_id, fields) VALUES(?, ?, ?)",
+	[INSERT_SWITCH] =
+		"INSERT INTO sched_switch(source_id, ts, cpu, prev_thread_id, prev_state, "
+		"next_thread_id, prev_name_id, stack_id) VALUES(?, ?, ?, ?, ?, ?, ?, ?)",
+	[INSERT_WAKEUP] =
+		"INSERT INTO sched_wakeup(source_id, ts, cpu, waker_thread_id, wakee_thread_id, "
+		"target_cpu, is_waking, waker_name_id, stack_id) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)",
+	[INSERT_GAP] = "INSERT INTO gap(source_id, ts, cpu, event_id, count, kind) VALUES(?, ?, ?, "
+		       "?, ?, ?)",
+	[INSERT_PROCESS] =
+		"INSERT INTO process(process_id, host_id, pid, inner_pid, parent_process_id, "
+		"start_ts, end_ts) VALUES(?, ?, ?, ?, ?, ?, ?)",
+	[INSERT_THREAD] =
+		"INSERT INTO thread(thread_id, process_id, tid, name_id, start_ts, end_ts) "
+		"VALUES(?, ?, ?, ?, ?, ?)",
+	[INSERT_THREAD_NAME] =
+		"INSERT INTO thread_name(thread_id, ts, name_id, is_exec) VALUES(?, ?, ?, ?)",
+	[INSERT_CGROUP] =
+		"INSERT INTO cgroup(cgroup_id, source_id, kernel_id, path) VALUES(?, ?, ?, ?)",
+	[INSERT_SYMBOL] = "INSERT INTO symbol(symbol_id, dso_id, name_id, linkage_name_id, start, "
+			  "size) VALUES(?, ?, ?, ?, ?, ?)",
+	[INSERT_FRAME] = "INSERT INTO frame(frame_id, dso_id, symbol_id, address, line_id, "
+			 "context) VALUES(?, ?, ?, ?, ?, ?)",
+	[INSERT_FRAME_INLINE] = "INSERT INTO frame_inline(frame_id, depth, name_id, call_line, "
+				"call_file) VALUES(?, ?, ?, ?, ?)",
+	[INSERT_STACK] =
+		"INSERT INTO stack(stack_id, parent_id, frame_id, depth) VALUES(?, ?, ?, ?)",
+	[INSERT_STACK_SUM] =
+		"INSERT INTO stack_sum(event_id, thread_id, name_id, stack_id, recorded_pid, "
+		"recorded_tid, cgroup_id, sample_count, period_sum) VALUES(?, ?, ?, ?, ?, ?, ?, ?, "
+		"?)",
+};
+
+int tl_writer_put(struct tl_writer *w, enum tl_insert insert, const int64_t *values, unsigned count,
+		  uint64_t null_mask, const char *text, size_t text_length, struct tl_error *err)
+{
+	return tl_rows_put(w->rows, w->inserts[insert], values, count, null_mask, text, text_length,
+			   err);
+}
+
+/* Does the case know this text from another source? 0: no. */
+static int find_old_string(struct tl_writer *w, const struct tl_interned *s, int64_t *row_id,
+			   struct tl_error *err)
+{
+	struct tl_statement *st;
+	int ret = tl_rows_drain(w->rows, err);
+
+	if (ret == TL_OK)
+		ret = tl_statement_open(&st, w->store,
+					"SELECT string_id FROM string WHERE text = ?", "string_id",
+					err);
+	if (ret < 0)
+		return ret;
+	tl_bind_bytes(st, 1, s->text, s->length);
+	ret = tl_statement_step(st, err);
+	*row_id = ret > 0 ? tl_column_i64(st, 0) : 0;
+	tl_statement_close(st);
+	return ret < 0 ? ret : TL_OK;
+}
+
+int tl_writer_string(struct tl_writer *w, uint32_t interned, int64_t *row_id, struct tl_error *err)
+{
+	const struct tl_interned *s = &w->strings.strings[interned];
+	int64_t *id;
+	int ret = tl_grow(&w->string_ids, &w->string_id_capacity, w->strings.count, err);
+
+	if (ret < 0)
+		return ret;
+	id = &w->string_ids[interned];
+	if (!*id && w->has_old_strings)
+		ret = find_old_string(w, s, id, err);
+	if (ret == TL_OK && !*id) {
+		*id = w->next_string++;
+		ret = tl_writer_put(w, INSERT_STRING, id, 1, 0, s->text, s->length, err);
+	}
+	*row_id = *id;
+	return ret;
+}
+
+/* ---- what the source says of itself ---- */
+
+static char *keep(struct tl_writer *w, const char *text, struct tl_error *err)
+{
+	return tl_arena_copy(&w->arena, text, strlen(text), err);
+}
+
+/* NULL stays NULL. */
+static int keep_optional(struct tl_writer *w, char **out, const char *text, struct tl_error *err)
+{
+	*out = text ? keep(w, text, err) : NULL;
+	return text && !*out ? TL_NOMEM : TL_OK;
+}
+
+const char *tl_writer_meta_value(const struct tl_writer *w, const char *key)
+{
+	for (size_t i = 0; i < w->meta_count; i++)
+		if (!strcmp(w->meta[i].key, key))
+			return w->meta[i].value;
+	return NULL;
+}
+
+static int on_meta(struct tl_writer *w, const struct tl_event_meta *ev, struct tl_error *err)
+{
+	struct tl_writer_meta *m;
+	int ret = tl_grow(&w->meta, &w->meta_capacity, w->meta_count + 1, err);
+
+	if (ret < 0)
+		return ret;
+	m = &w->meta[w->meta_count];
+	m->key = keep(w, ev->key, err);
+	m->value = keep(w, ev->value ? ev->value : "", err);
+	if (!m->key || !m->value)
+		return TL_NOMEM;
+	w->meta_count++;
+	return TL_OK;
+}
+
+static int on_clock(struct tl_writer *w, const struct tl_event_clock *ev, struct tl_error *err)
+{
+	int ret = keep_optional(w, &w->clock_name, ev->name, err);
+
+	if (ret == TL_OK)
+		ret = keep_optional(w, &w->clock_why, ev->why, err);
+	w->clock_method = ev->method;
+	w->clock_residual_ns = ev->residual_ns;
+	w->has_clock = true;
+	if (w->has_rows)
+		w->late_offset_ns =
+			(int64_t)((uint64_t)ev->offset_ns - (uint64_t)w->clock_offset_ns);
+	else
+		w->clock_offset_ns = ev->offset_ns;
+	return ret;
+}
+
+static int need_type(struct tl_writer *w, uint32_t index, struct tl_error *err)
+{
+	/* importers number types from 0 as they come: a wild number is their mistake */
+	if (index > w->type_count + 65536)
+		return tl_fail(err, TL_USAGE, "event type %u out of order", index);
+	if (index < w->type_count)
+		return TL_OK;
+	if (tl_grow(&w->types, &w->type_capacity, (size_t)index + 1, err) < 0)
+		return TL_NOMEM;
+	for (; w->type_count <= index; w->type_count++)
+		w->types[w->type_count].row_id = w->next_event++;
+	return TL_OK;
+}
+
+static int on_type(struct tl_writer *w, const struct tl_event_type *ev, struct tl_error *err)
+{
+	struct tl_writer_type *t;
+	int ret = need_type(w, ev->index, err);
+
+	if (ret < 0)
+		return ret;
+	t = &w->types[ev->index];
+	t->type = ev->type;
+	t->config = ev->config;
+	t->period = ev->period;
+	t->freq = ev->freq;
+	t->is_tracepoint = ev->is_tracepoint;
+	t->is_hidden = ev->is_hidden;
+	t->is_known = true;
+	ret = keep_optional(w, &t->name, ev->name, err);
+	if (ret == TL_OK)
+		ret = keep_optional(w, &t->unit, ev->unit, err);
+	if (ret == TL_OK)
+		ret = keep_optional(w, &t->detail, ev->detail, err);
+	return ret;
+}
+
+static int on_diagnostic(struct tl_writer *w, const struct tl_event_diagnostic *ev,
+			 struct tl_error *err)
+{
+	struct tl_writer_diagnostic *d;
+	int ret;
+
+	for (size_t i = 0; i < w->diagnostic_count; i++) {
+		d = &w->diagnostics[i];
+		if (d->kind == ev->kind && !strcmp(d->what, ev->what)) {
+			d->count += ev->count;
+			return TL_OK;
+		}
+	}
+	ret = tl_grow(&w->diagnostics, &w->diagnostic_capacity, w->diagnostic_count + 1, err);
+	if (ret < 0)
+		return ret;
+	d = &w->diagnostics[w->diagnostic_count];
+	d->kind = ev->kind;
+	d->count = ev->count;
+	d->position_kind = ev->position_kind;
+	d->position = ev->position;
+	ret = keep_optional(w, &d->what, ev->what, err);
+	if (ret == TL_OK)
+		ret = keep_optional(w, &d->unit, ev->unit, err);
+	if (ret == TL_OK)
+		ret = keep_optional(w, &d->message, ev->message, err);
+	if (ret == TL_OK)
+		w->diagnostic_count++;
+	return ret;
+}
+
+int tl_writer_note(struct tl_writer *w, enum tl_diagnostic_kind kind, const char *what,
+		   uint64_t count, const char *unit, const char *message, struct tl_error *err)
+{
+	struct tl_event_diagnostic d = {
+		.kind = kind, .what = what, .count = count, .unit = unit, .message = message
+	};
+
+	return on_diagnostic(w, &d, err);
+}
+
+static int on_gap(struct tl_writer *w, const struct tl_event *ev, struct tl_error *err)
+{
+	static const char *const kinds[] = { [TL_GAP_LOST] = "lost",
+					     [TL_GAP_LOST_SAMPLES] = "lost_samples",
+					     [TL_GAP_THROTTLE] = "throttle",
+					     [TL_GAP_UNTHROTTLE] = "unthrottle" };
+	const struct tl_event_gap *gap = &ev->gap;
+	bool is_loss = gap->kind == TL_GAP_LOST || gap->kind == TL_GAP_LOST_SAMPLES;
+	bool has_type = gap->type_index != UINT32_MAX;
+	int64_t values[5];
+	uint64_t nulls = 0;
+	int ret = has_type ? need_type(w, gap->type_index, err) : TL_OK;
+
+	if (ret < 0)
+		return ret;
+	values[0] = w->source_id;
+	values[1] = tl_writer_unix(w, ev->ts);
+	values[2] = gap->cpu;
+	values[3] = has_type ? w->types[gap->type_index].row_id : 0;
+	values[4] = (int64_t)gap->count;
+	nulls = (uint64_t)!ev->has_ts << 1 | (uint64_t)(gap->cpu < 0) << 2 |
+		(uint64_t)!has_type << 3 | (uint64_t)!is_loss << 4;
+	w->has_rows |= ev->has_ts;
+	return tl_writer_put(w, INSERT_GAP, values, 5, nulls, kinds[gap->kind],
+			     strlen(kinds[gap->kind]), err);
+}
+
+static int writer_emit(struct tl_sink *sink, const struct tl_event *ev, struct tl_error *err)
+{
+	struct tl_writer *w = (struct tl_writer *)sink;
+
+	switch (ev->kind) {
+	case TL_EVENT_META:
+		return on_meta(w, &ev->meta, err);
+	case TL_EVENT_CLOCK:
+		return on_clock(w, &ev->clock, err);
+	case TL_EVENT_TYPE:
+		return on_type(w, &ev->type, err);
+	case TL_EVENT_DSO:
+	case TL_EVENT_DSO_SYMBOLS:
+	case TL_EVENT_FORK:
+	case TL_EVENT_EXIT:
+	case TL_EVENT_COMM:
+	case TL_EVENT_MMAP:
+	case TL_EVENT_KSYMBOL:
+	case TL_EVENT_NAMESPACE:
+	case TL_EVENT_CGROUP:
+		return tl_writer_sideband(w, ev, err);
+	case TL_EVENT_SIDEBAND_END:
+		return tl_writer_settle_sideband(w, err);
+	case TL_EVENT_SAMPLE: {
+		int ret = need_type(w, ev->sample.type_index, err);
+
+		return ret < 0 ? ret : tl_writer_sample(w, ev, err);
+	}
+	case TL_EVENT_SWITCH:
+		return tl_writer_switch(w, ev, err);
+	case TL_EVENT_WAKEUP:
+		return tl_writer_wakeup(w, ev, err);
+	case TL_EVENT_GAP:
+		return on_gap(w, ev, err);
+	case TL_EVENT_DIAGNOSTIC:
+		return on_diagnostic(w, &ev->diagnostic, err);
+	case TL_EVENT_KIND_COUNT:
+		break;
+	}
+	return tl_fail(err, TL_USAGE, "event of unknown kind %d", (int)ev->kind);
+}
+
+struct tl_sink *tl_writer_sink(struct tl_writer *writer)
+{
+	return &writer->sink;
+}
+
+/* ---- begin ---- */
+
+static int refuse_duplicate(struct tl_writer *w, const struct tl_source_description *source,
+			    struct tl_error *err)
+{
+	struct tl_statement *st;
+	int ret;
+
+	if (!source->fingerprint || source->is_duplicate_allowed)
+		return TL_OK;
+	ret = tl_statement_open(&st, w->store,
+				"SELECT path FROM source WHERE fingerprint = ? AND size_bytes = ?",
+				"path", err);
+	if (ret < 0)
+		return ret;
+	tl_bind_i64(st, 1, (int64_t)source->fingerprint);
+	tl_bind_i64(st, 2, (int64_t)source->size_bytes);
+	ret = tl_statement_step(st, err);
+	if (ret > 0) {
+		size_t len;
+		const char *path = tl_column_text(st, 0, &len);
+
+		ret = tl_fail(err, TL_USAGE, "is in the case already, as %.*s", (int)len, path);
+		tl_error_source(err, source->path);
+	}
+	tl_statement_close(st);
+	return ret;
+}
+
+static int next_ids(struct tl_writer *w, struct tl_error *err)
+{
+	static const struct {
+		const char *sql;
+		size_t offset;
+	} tables[] = {
+#define NEXT(field, table) \
+	{ "SELECT max(" #table "_id) + 1 FROM " #table, offsetof(struct tl_writer, field) }
+		NEXT(source_id, source),
+		NEXT(next_string, string),
+		NEXT(next_process, process),
+		NEXT(next_thread, thread),
+		NEXT(next_cgroup, cgroup),
+		NEXT(next_dso, dso),
+		NEXT(next_symbol, symbol),
+		NEXT(next_frame, frame),
+		NEXT(next_stack, stack),
+		NEXT(next_event, event),
+		NEXT(next_payload, payload),
+		NEXT(next_sample, sample),
+#undef NEXT
+		{ "SELECT max(extra_id) + 1 FROM sample_extra",
+		  offsetof(struct tl_writer, next_extra) },
+	};
+
+	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {
+		int64_t *id = (int64_t *)(void *)((char *)w + tables[i].offset);
+		int ret = tl_store_value(w->store, tables[i].sql, 1, id, err);
+
+		if (ret < 0)
+			return ret;
+	}
+	w->has_old_strings = w->next_string > 1;
+	return TL_OK;
+}
+
+/* What is known of the source now; the rest is filled in by commit. */
+static int insert_source(struct tl_writer *w, const struct tl_source_description *source,
+			 struct tl_error *err)
+{
+	struct tl_statement *st;
+	int ret = tl_statement_open(
+		&st, w->store,
+		"INSERT INTO source(source_id, host_id, path, importer, size_bytes, fingerprint, "
+		"modified_ns, record_count, damaged_count, sample_count, untimed_count, "
+		"disorder_count, clock_method, clock_offset_ns, clock_slope, is_complete) "
+		"VALUES(?, 0, ?, ?, ?, ?, ?, 0, 0, 0, 0, 0, '', 0, 1, 0)",
+		NULL, err);
+	char path[4096];
+
+	if (ret < 0)
+		return ret;
+	tl_printable(path, sizeof(path), source->path, strlen(source->path));
+	tl_bind_i64(st, 1, w->source_id);
+	tl_bind_text(st, 2, path, strlen(path));
+	tl_bind_text(st, 3, source->importer, strlen(source->importer));
+	tl_bind_i64(st, 4, (int64_t)source->size_bytes);
+	if (source->fingerprint)
+		tl_bind_i64(st, 5, (int64_t)source->fingerprint);
+	if (source->modified_ns)
+		tl_bind_i64(st, 6, source->modified_ns);
+	ret = tl_statement_run(st, err);
+	tl_statement_close(st);
+	return ret;
+}
+
+int tl_writer_begin(struct tl_writer **out, struct tl_store *store,
+		    const struct tl_source_description *source, const struct tl_writer_options *opt,
+		    struct tl_error *err)
+{
+	struct tl_writer *w = tl_alloc(1, sizeof(*w), err);
+	int ret;
+
+	*out = NULL;
+	if (!w)
+		return TL_NOMEM;
+	w->sink.emit = writer_emit;
+	w->store = store;
+	w->options = *opt;
+	w->clock_method = TL_CLOCK_ASSUMED;
+	w->clock_residual_ns = -1;
+	w->recording.end_unix_ns = source->modified_ns;
+	w->first_ts = INT64_MAX;
+	w->last_ts = w->newest_ts = INT64_MIN;
+	w->last_node = w->last_thread = w->last_name = TL_NO_INDEX;
+	tl_tasks_init(&w->tasks, &w->strings);
+	ret = tl_spaces_add(&w->spaces, UINT32_MAX, 0, &w->kernel_space, err);
+	if (ret == TL_OK)
+		ret = tl_store_begin(store, err);
+	if (ret == TL_OK)
+		ret = refuse_duplicate(w, source, err);
+	if (ret == TL_OK)
+		ret = next_ids(w, err);
+	if (ret == TL_OK)
+		ret = insert_source(w, source, err);
+	if (ret == TL_OK)
+		ret = tl_rows_open(&w->rows, store, err);
+	for (int i = 0; i < INSERT_COUNT && ret == TL_OK; i++)
+		ret = tl_rows_prepare(w->rows, insert_sql[i], &w->inserts[i], err);
+	if (ret < 0) {
+		tl_writer_abort(w);
+		return ret;
+	}
+	*out = w;
+	return TL_OK;
+}
+
+/* ---- end ---- */
+
+void tl_writer_abort(struct tl_writer *w)
+{
+	if (!w)
+		return;
+	tl_rows_close(w->rows);
+	tl_store_rollback(w->store);
+	tl_symbols_close(w->symbols);
+	tl_unwinder_close(w->unwinder);
+	tl_tasks_release(&w->tasks);
+	tl_spaces_release(&w->spaces);
+	tl_chains_release(&w->chains);
+	tl_interner_release(&w->strings);
+	tl_index_release(&w->cgroup_index);
+	tl_index_release(&w->dso_index);
+	tl_index_release(&w->build_id_index);
+	tl_index_release(&w->known_by_tid);
+	tl_index_release(&w->known_by_pid);
+	tl_index_release(&w->sum_index);
+	tl_arena_release(&w->arena);
+	free(w->string_ids);
+	free(w->meta);
+	free(w->types);
+	free(w->cgroups);
+	free(w->diagnostics);
+	free(w->pending);
+	free(w->jitdump_of);
+	free(w->dsos);
+	free(w->build_ids);
+	free(w->known);
+	free(w->frame_memo);
+	free(w->chain_memo);
+	free(w->chain_frames);
+	free(w->unwound);
+	free(w->sums);
+	free(w);
+}
+
+static void bind_string(struct tl_statement *st, int parameter, const char *text)
+{
+	if (text)
+		tl_bind_bytes(st, parameter, text, strlen(text));
+	else
+		tl_bind_null(st, parameter);
+}
+
+static int put_meta(struct tl_writer *w, struct tl_error *err)
+{
+	struct tl_statement *st;
+	int ret = tl_statement_open(
+		&st, w->store, "INSERT INTO source_meta(source_id, key, value) VALUES(?, ?, ?)",
+		NULL, err);
+
+	for (size_t i = 0; i < w->meta_count && ret == TL_OK; i++) {
+		tl_bind_i64(st, 1, w->source_id);
+		bind_string(st, 2, w->meta[i].key);
+		bind_string(st, 3, w->meta[i].value);
+		ret = tl_statement_run(st, err);
+	}
+	tl_statement_close(st);
+	return ret;
+}
+
+static int put_diagnostics(struct tl_writer *w, struct tl_error *err)
+{
+	struct tl_statement *st;
+	int ret = tl_statement_open(
+		&st, w->store,
+		"INSERT INTO lost(source_id, kind, what, count, unit, position_kind, position, "
+		"message) VALUES(?, ?, ?, ?, ?, ?, ?, ?)",
+		NULL, err);
+
+	for (size_t i = 0; i < w->diagnostic_count && ret == TL_OK; i++) {
+		const struct tl_writer_diagnostic *d = &w->diagnostics[i];
+
+		tl_bind_i64(st, 1, w->source_id);
+		bind_string(st, 2, tl_diagnostic_kind_name(d->kind));
+		bind_string(st, 3, d->what);
+		tl_bind_i64(st, 4, (int64_t)d->count);
+		bind_string(st, 5, d->unit);
+		bind_string(st, 6,
+			    d->position_kind == TL_POSITION_NONE   ? NULL
+			    : d->position_kind == TL_POSITION_BYTE ? "byte"
+								   : "line");
+		if (d->position_kind == TL_POSITION_NONE)
+			tl_bind_null(st, 7);
+		else
+			tl_bind_i64(st, 7, (int64_t)d->position);
+		bind_string(st, 8, d->message);
+		ret = tl_statement_run(st, err);
+	}
+	tl_statement_close(st);
+	return ret;
+}
+
+static void bind_u64_or_null(struct tl_statement *st, int parameter, uint64_t value)
+{
+	if (value)
+		tl_bind_i64(st, parameter, (int64_t)value);
+	else
+		tl_bind_null(st, parameter);
+}
+
+static int put_types(struct tl_writer *w, struct tl_error *err)
+{
+	struct tl_statement *st;
+	int ret = tl_statement_open(&st, w->store,
+				    "INSERT INTO event(event_id, source_id, position, name, type, "
+				    "config, fixed_period, "
+				    "frequency_hz, unit, is_tracepoint, is_hidden, is_sampled, "
+				    "sample_count, period_sum, "
+				    "detail) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+				    NULL, err);
+
+	for (size_t i = 0; i < w->type_count && ret == TL_OK; i++) {
+		const struct tl_writer_type *t = &w->types[i];
+
+		tl_bind_i64(st, 1, t->row_id);
+		tl_bind_i64(st, 2, w->source_id);
+		tl_bind_i64(st, 3, (int64_t)i);
+		bind_string(st, 4, t->name ? t->name : "unknown");
+		tl_bind_i64(st, 5, t->type);
+		tl_bind_i64(st, 6, (int64_t)t->config);
+		bind_u64_or_null(st, 7, t->period);
+		bind_u64_or_null(st, 8, t->freq);
+		bind_string(st, 9, t->unit);
+		tl_bind_i64(st, 10, t->is_tracepoint);
+		tl_bind_i64(st, 11, t->is_hidden);
+		tl_bind_i64(st, 12, t->is_sampled);
+		tl_bind_i64(st, 13, (int64_t)t->sample_count);
+		tl_bind_i64(st, 14, (int64_t)t->period_sum);
+		bind_string(st, 15, t->detail);
+		ret = tl_statement_run(st, err);
+	}
+	tl_statement_close(st);
+	return ret;
+}
+
+static int update_source(struct tl_writer *w, const struct tl_import_result *result,
+			 struct tl_error *err)
+{
+	struct tl_statement *st;
+	bool has_times = w->first_ts != INT64_MAX;
+	int ret = tl_statement_open(
+		&st, w->store,
+		"UPDATE source SET host_id = ?, record_count = ?, damaged_count = ?, "
+		"sample_count = ?, first_ts = ?, last_ts = ?, untimed_count = ?, disorder_count = "
+		"?, "
+		"clock_name = ?, clock_method = ?, clock_offset_ns = ?, clock_residual_ns = ?, "
+		"clock_why = ?, is_complete = ? WHERE source_id = ?",
+		NULL, err);
+
+	if (ret < 0)
+		return ret;
+	tl_bind_i64(st, 1, w->host_id);
+	tl_bind_i64(st, 2, (int64_t)result->records);
+	tl_bind_i64(st, 3, (int64_t)result->damaged);
+	tl_bind_i64(st, 4, (int64_t)w->sample_count);
+	if (has_times) {
+		tl_bind_i64(st, 5, tl_writer_unix(w, w->first_ts));
+		tl_bind_i64(st, 6, tl_writer_unix(w, w->last_ts));
+	}
+	tl_bind_i64(st, 7, (int64_t)w->untimed_count);
+	tl_bind_i64(st, 8, (int64_t)w->disorder_count);
+	bind_string(st, 9, w->clock_name);
+	bind_string(st, 10, tl_clock_method_name(w->clock_method));
+	tl_bind_i64(st, 11, w->clock_offset_ns);
+	if (w->clock_residual_ns >= 0)
+		tl_bind_i64(st, 12, w->clock_residual_ns);
+	bind_string(st, 13, w->clock_why);
+	tl_bind_i64(st, 14, !w->options.aggregate_only);
+	tl_bind_i64(st, 15, w->source_id);
+	ret = tl_statement_run(st, err);
+	tl_statement_close(st);
+	return ret;
+}
+
+static int finish(struct tl_writer *w, const struct tl_import_result *result, struct tl_error *err)
+{
+	int ret = TL_OK;
+
+	if (!w->is_settled)
+		ret = tl_writer_settle_sideband(w, err);
+	if (ret == TL_OK && w->late_offset_ns) {
+		/* what is written from here on is right already */
+		ret = tl_rows_drain(w->rows, err);
+		if (ret == TL_OK)
+			ret = tl_clock_shift(w->store, w->source_id, w->late_offset_ns, err);
+		w->clock_offset_ns =
+			(int64_t)((uint64_t)w->clock_offset_ns + (uint64_t)w->late_offset_ns);
+	}
+	if (ret == TL_OK)
+		ret = tl_writer_name_rows(w, err);
+	if (ret == TL_OK)
+		ret = tl_writer_task_rows(w, err);
+	if (ret == TL_OK)
+		ret = tl_rows_drain(w->rows, err);
+	if (ret == TL_OK)
+		ret = put_types(w, err);
+	if (ret == TL_OK)
+		ret = put_meta(w, err);
+	if (ret == TL_OK)
+		ret = put_diagnostics(w, err);
+	if (ret == TL_OK)
+		ret = update_source(w, result, err);
+	if (ret == TL_OK && w->switch_count)
+		ret = tl_states_derive(w->store, w->source_id, err);
+	if (ret == TL_OK && !tl_store_is_temporary(w->store))
+		ret = tl_store_index(w->store, err);
+	return ret;
+}
+
+int tl_writer_commit(struct tl_writer *w, const struct tl_import_result *result,
+		     struct tl_error *err)
+{
+	int ret = finish(w, result, err);
+
+	if (ret == TL_OK) {
+		tl_rows_close(w->rows); /* its statements must be gone before the commit */
+		w->rows = NULL;
+		ret = tl_store_commit(w->store, err);
+	}
+	tl_writer_abort(w); /* releases; rolls back what was not committed */
+	return ret;
+}
