@@ -14,6 +14,7 @@ int tl_clock_shift(struct tl_store *store, int64_t source_id, int64_t delta_ns,
 		"UPDATE sched_switch SET ts = ts + ?1 WHERE source_id = ?2",
 		"UPDATE sched_wakeup SET ts = ts + ?1 WHERE source_id = ?2",
 		"UPDATE thread_state SET ts = ts + ?1 WHERE source_id = ?2",
+		"UPDATE event SET first_ts = first_ts + ?1 WHERE source_id = ?2",
 		"UPDATE source SET first_ts = first_ts + ?1, last_ts = last_ts + ?1, "
 		"clock_offset_ns = clock_offset_ns + ?1 WHERE source_id = ?2",
 	};

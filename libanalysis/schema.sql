@@ -182,6 +182,8 @@ CREATE TABLE event (
 	unit TEXT, -- of a period: ns, events; NULL unknown
 	is_tracepoint INTEGER NOT NULL,
 	is_hidden INTEGER NOT NULL, -- carries only side-band records (dummy)
+	has_callchain INTEGER NOT NULL, -- 1: its samples carry call chains, though some may be empty
+	first_ts INTEGER, -- ns, Unix, of its earliest sample; NULL: none, or none with a time
 	is_sampled INTEGER NOT NULL, -- a tracepoint of which only one in `period` was recorded
 	sample_count INTEGER NOT NULL,
 	period_sum INTEGER NOT NULL,

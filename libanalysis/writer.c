@@ -550,7 +550,8 @@ static int put_types(struct tl_writer *w, struct tl_error *err)
 				    "config, fixed_period, "
 				    "frequency_hz, unit, is_tracepoint, is_hidden, is_sampled, "
 				    "sample_count, period_sum, "
-				    "detail) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+				    "detail, has_callchain, first_ts) VALUES(?, ?, ?, ?, ?, ?, ?, "
+				    "?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
 				    NULL, err);
 
 	for (size_t i = 0; i < w->type_count && ret == TL_OK; i++) {
@@ -571,6 +572,11 @@ static int put_types(struct tl_writer *w, struct tl_error *err)
 		tl_bind_i64(st, 13, (int64_t)t->sample_count);
 		tl_bind_i64(st, 14, (int64_t)t->period_sum);
 		bind_string(st, 15, t->detail);
+		tl_bind_i64(st, 16, t->has_callchain);
+		if (t->has_first_ts)
+			tl_bind_i64(st, 17, tl_writer_unix(w, t->first_ts));
+		else
+			tl_bind_null(st, 17);
 		ret = tl_statement_run(st, err);
 	}
 	tl_statement_close(st);

@@ -48,7 +48,9 @@ struct tl_writer_type {
 	char *name, *unit, *detail; /* of the arena */
 	uint32_t type;
 	uint64_t config, period, freq;
-	bool is_known, is_tracepoint, is_hidden, is_sampled;
+	bool is_known, is_tracepoint, is_hidden, is_sampled, has_callchain;
+	int64_t first_ts; /* on the source's clock */
+	bool has_first_ts;
 	uint64_t sample_count, period_sum;
 };
 

@@ -576,6 +576,11 @@ int tl_writer_sample(struct tl_writer *w, const struct tl_event *ev, struct tl_e
 	type->sample_count++;
 	type->period_sum += s->period;
 	type->is_sampled |= type->is_tracepoint && s->period != 1;
+	type->has_callchain |= s->has_callchain;
+	if (ev->has_ts && (!type->has_first_ts || ev->ts < type->first_ts)) {
+		type->has_first_ts = true;
+		type->first_ts = ev->ts;
+	}
 	w->sample_count++;
 	w->last_node = key.node;
 	w->last_thread = key.thread;
