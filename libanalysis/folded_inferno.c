@@ -233,9 +233,9 @@ static bool is_time_free(const struct tl_folded_sample *sample, struct span ids,
 	return !colon || !strpbrk(colon + 1, ": ");
 }
 
-enum tl_folded_head inferno_head(const struct tl_folded_rules *rules, const char *filter,
-				 const struct tl_folded_sample *sample, struct tl_text *root,
-				 bool *uses_period)
+enum tl_folded_head tl_inferno_head(const struct tl_folded_rules *rules, const char *filter,
+				    const struct tl_folded_sample *sample, struct tl_text *root,
+				    bool *uses_period)
 {
 	struct tl_text raw = { 0 }, ids = { 0 }, text = { 0 };
 	enum tl_folded_head kind = TL_HEAD_PER_SAMPLE;
@@ -244,11 +244,11 @@ enum tl_folded_head inferno_head(const struct tl_folded_rules *rules, const char
 	struct span line;
 
 	*uses_period = false;
-	folded_script_ids(&raw, rules->compat, sample);
-	folded_utf8(&ids, raw.data ? raw.data : "", raw.length);
+	tl_folded_script_ids(&raw, rules->compat, sample);
+	tl_folded_utf8(&ids, raw.data ? raw.data : "", raw.length);
 	raw.length = 0;
 	tl_script_head(&raw, rules->compat, sample);
-	folded_utf8(&text, raw.data ? raw.data : "", raw.length);
+	tl_folded_utf8(&text, raw.data ? raw.data : "", raw.length);
 	if (raw.failed || ids.failed || text.failed) {
 		root->failed = true;
 		goto out;
@@ -275,7 +275,7 @@ out:
 	return kind;
 }
 
-bool inferno_filter(const char *line, size_t len, struct tl_text *filter)
+bool tl_inferno_filter(const char *line, size_t len, struct tl_text *filter)
 {
 	struct tl_text text = { 0 };
 	struct head head;
@@ -283,7 +283,7 @@ bool inferno_filter(const char *line, size_t len, struct tl_text *filter)
 	struct span s;
 	bool is_found = false;
 
-	folded_utf8(&text, line, len);
+	tl_folded_utf8(&text, line, len);
 	s = trim_end((struct span) { text.data ? text.data : "", text.length });
 	if (s.len && s.text[0] != '#' && match_head(s, &head)) {
 		match_tail((struct span) { s.text + head.end, s.len - head.end }, &tail);
@@ -536,13 +536,13 @@ static bool add_frame(struct tl_text *out, const struct tl_folded_rules *rules, 
 	return true;
 }
 
-bool inferno_frame(struct tl_text *out, const struct tl_folded_rules *rules, const char *line,
-		   size_t len, bool is_java)
+bool tl_inferno_frame(struct tl_text *out, const struct tl_folded_rules *rules, const char *line,
+		      size_t len, bool is_java)
 {
 	struct tl_text text = { 0 };
 	bool is_kept;
 
-	folded_utf8(&text, line, len);
+	tl_folded_utf8(&text, line, len);
 	is_kept =
 		text.length &&
 		add_frame(out, rules, trim_end((struct span) { text.data, text.length }), is_java);
@@ -555,7 +555,7 @@ bool inferno_frame(struct tl_text *out, const struct tl_folded_rules *rules, con
 
 static int end_event(struct tl_folded_reader *reader, struct tl_error *err)
 {
-	int ret = reader->end_count ? folded_reader_flush(reader, err) : TL_OK;
+	int ret = reader->end_count ? tl_folded_reader_flush(reader, err) : TL_OK;
 
 	reader->in_event = false;
 	reader->is_skipping = false;
@@ -571,7 +571,7 @@ static int read_frame(struct tl_folded_reader *reader, struct span line, struct 
 		return TL_OK;
 	if (!add_frame(&reader->frames, &reader->rules, line, is_java))
 		return TL_OK;
-	return folded_reader_mark(reader, err);
+	return tl_folded_reader_mark(reader, err);
 }
 
 static int read_head(struct tl_folded_reader *reader, struct span line, struct tl_error *err)
@@ -611,14 +611,14 @@ static int read_head(struct tl_folded_reader *reader, struct span line, struct t
 	return ret;
 }
 
-int inferno_read_line(struct tl_folded_reader *reader, const char *line, size_t len,
-		      struct tl_error *err)
+int tl_inferno_read_line(struct tl_folded_reader *reader, const char *line, size_t len,
+			 struct tl_error *err)
 {
 	struct tl_text text = { 0 };
 	struct span s;
 	int ret;
 
-	folded_utf8(&text, line, len);
+	tl_folded_utf8(&text, line, len);
 	if (text.failed) {
 		tl_text_release(&text);
 		return tl_fail(err, TL_NOMEM, "out of memory while folding a stack");

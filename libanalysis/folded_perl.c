@@ -299,8 +299,8 @@ static bool add_frame(struct tl_text *out, const struct tl_folded_rules *rules, 
 	return add_pieces(out, rules, pc, name, module, is_java);
 }
 
-bool perl_frame(struct tl_text *out, const struct tl_folded_rules *rules, const char *line,
-		size_t len, bool is_java)
+bool tl_perl_frame(struct tl_text *out, const struct tl_folded_rules *rules, const char *line,
+		   size_t len, bool is_java)
 {
 	struct span pc, name, module;
 
@@ -309,7 +309,7 @@ bool perl_frame(struct tl_text *out, const struct tl_folded_rules *rules, const 
 	return add_frame(out, rules, pc, name, module, is_java);
 }
 
-bool perl_filter(const char *line, size_t len, struct tl_text *filter)
+bool tl_perl_filter(const char *line, size_t len, struct tl_text *filter)
 {
 	struct span period, event;
 	struct head head;
@@ -356,7 +356,7 @@ static enum tl_folded_head head_of_prefix(const struct tl_folded_rules *rules,
 {
 	if (!sample->has_callchain)
 		return TL_HEAD_LOST; /* its name is in a column: the line begins with blanks */
-	folded_script_ids(prefix, rules->compat, sample);
+	tl_folded_script_ids(prefix, rules->compat, sample);
 	if (prefix->failed)
 		return TL_HEAD_LOST;
 	if (prefix->data[0] == '#' || is_space(prefix->data[0]))
@@ -366,9 +366,9 @@ static enum tl_folded_head head_of_prefix(const struct tl_folded_rules *rules,
 	return TL_HEAD_STACK;
 }
 
-enum tl_folded_head perl_head(const struct tl_folded_rules *rules, const char *filter,
-			      const struct tl_folded_sample *sample, struct tl_text *root,
-			      bool *uses_period)
+enum tl_folded_head tl_perl_head(const struct tl_folded_rules *rules, const char *filter,
+				 const struct tl_folded_sample *sample, struct tl_text *root,
+				 bool *uses_period)
 {
 	struct tl_text prefix = { 0 }, tail = { 0 };
 	struct span period, event;
@@ -430,8 +430,8 @@ static void read_head(struct tl_folded_reader *reader, const struct head *head, 
 	reader->has_root = true;
 }
 
-int perl_read_line(struct tl_folded_reader *reader, const char *line, size_t len,
-		   struct tl_error *err)
+int tl_perl_read_line(struct tl_folded_reader *reader, const char *line, size_t len,
+		      struct tl_error *err)
 {
 	struct span pc, name, module;
 	struct head head;
@@ -443,7 +443,7 @@ int perl_read_line(struct tl_folded_reader *reader, const char *line, size_t len
 		if (!reader->has_root)
 			return TL_OK;
 		reader->has_root = false;
-		return folded_reader_flush(reader, err);
+		return tl_folded_reader_flush(reader, err);
 	}
 	if (match_head(line, len, &head)) {
 		read_head(reader, &head, line, len);
@@ -458,5 +458,5 @@ int perl_read_line(struct tl_folded_reader *reader, const char *line, size_t len
 	is_java = reader->root.length >= 4 && !memcmp(reader->root.data, "java", 4);
 	if (!add_frame(&reader->frames, &reader->rules, pc, name, module, is_java))
 		return TL_OK;
-	return folded_reader_mark(reader, err);
+	return tl_folded_reader_mark(reader, err);
 }

@@ -43,7 +43,7 @@ static size_t broken_length(const unsigned char *p, size_t len)
 	return need;
 }
 
-void folded_utf8(struct tl_text *out, const char *text, size_t len)
+void tl_folded_utf8(struct tl_text *out, const char *text, size_t len)
 {
 	size_t plain = 0, at = 0;
 
@@ -249,8 +249,8 @@ void tl_native_guard(char *line, size_t len)
 /* ---- what perf script prints ---- */
 
 /* "comm pid/tid ": what stands before cpu and time. */
-void folded_script_ids(struct tl_text *out, enum tl_fold_compat compat,
-		       const struct tl_folded_sample *s)
+void tl_folded_script_ids(struct tl_text *out, enum tl_fold_compat compat,
+			  const struct tl_folded_sample *s)
 {
 	/* only events without call chains have their names in columns */
 	for (size_t i = s->comm_length; !s->has_callchain && i < 16; i++)
@@ -269,7 +269,7 @@ void tl_script_head(struct tl_text *out, enum tl_fold_compat compat,
 			   ns = (uint64_t)s->time_ns % 1000000000u;
 	bool is_plain = compat == TL_COMPAT_PERL_TRACE;
 
-	folded_script_ids(out, compat, s);
+	tl_folded_script_ids(out, compat, s);
 	if (is_plain && s->cpu >= 0)
 		tl_text_printf(out, "[%03d] ", s->cpu);
 	if (is_plain)
@@ -303,8 +303,8 @@ enum tl_folded_head tl_compat_head(const struct tl_folded_rules *rules, const ch
 	if (memchr(sample->comm, '\n', sample->comm_length))
 		return TL_HEAD_PER_SAMPLE;
 	if (rules->compat == TL_COMPAT_INFERNO)
-		return inferno_head(rules, filter, sample, root, uses_period);
-	return perl_head(rules, filter, sample, root, uses_period);
+		return tl_inferno_head(rules, filter, sample, root, uses_period);
+	return tl_perl_head(rules, filter, sample, root, uses_period);
 }
 
 bool tl_compat_frame(struct tl_text *out, const struct tl_folded_rules *rules,
@@ -318,9 +318,9 @@ bool tl_compat_frame(struct tl_text *out, const struct tl_folded_rules *rules,
 	if (line.failed)
 		out->failed = true;
 	else if (rules->compat == TL_COMPAT_INFERNO)
-		is_kept = inferno_frame(out, rules, line.data, line.length, is_java);
+		is_kept = tl_inferno_frame(out, rules, line.data, line.length, is_java);
 	else
-		is_kept = perl_frame(out, rules, line.data, line.length, is_java);
+		is_kept = tl_perl_frame(out, rules, line.data, line.length, is_java);
 	tl_text_release(&line);
 	return is_kept;
 }
@@ -337,9 +337,9 @@ bool tl_compat_filter(const struct tl_folded_rules *rules, const struct tl_folde
 	if (line.failed)
 		filter->failed = true;
 	else if (rules->compat == TL_COMPAT_INFERNO)
-		is_found = inferno_filter(line.data, line.length, filter);
+		is_found = tl_inferno_filter(line.data, line.length, filter);
 	else
-		is_found = perl_filter(line.data, line.length, filter);
+		is_found = tl_perl_filter(line.data, line.length, filter);
 	tl_text_release(&line);
 	return is_found;
 }
@@ -350,9 +350,9 @@ int tl_folded_read_line(struct tl_folded_reader *reader, const char *line, size_
 	int ret;
 
 	if (reader->rules.compat == TL_COMPAT_INFERNO)
-		ret = inferno_read_line(reader, line, len, err);
+		ret = tl_inferno_read_line(reader, line, len, err);
 	else
-		ret = perl_read_line(reader, line, len, err);
+		ret = tl_perl_read_line(reader, line, len, err);
 	if (ret == TL_OK && (reader->filter.failed || reader->root.failed ||
 			     reader->frames.failed || reader->scratch.failed))
 		return tl_fail(err, TL_NOMEM, "out of memory while folding a stack");
@@ -364,10 +364,10 @@ int tl_folded_read_end(struct tl_folded_reader *reader, struct tl_error *err)
 	/* the Perl loses a last stack that no empty line ends */
 	if (reader->rules.compat != TL_COMPAT_INFERNO || !reader->end_count)
 		return TL_OK;
-	return folded_reader_flush(reader, err);
+	return tl_folded_reader_flush(reader, err);
 }
 
-int folded_reader_mark(struct tl_folded_reader *reader, struct tl_error *err)
+int tl_folded_reader_mark(struct tl_folded_reader *reader, struct tl_error *err)
 {
 	int ret = tl_grow(&reader->ends, &reader->end_capacity, reader->end_count + 1, err);
 
@@ -377,7 +377,7 @@ int folded_reader_mark(struct tl_folded_reader *reader, struct tl_error *err)
 }
 
 /* Hands the stack over, outermost frame first, and forgets it. */
-int folded_reader_flush(struct tl_folded_reader *reader, struct tl_error *err)
+int tl_folded_reader_flush(struct tl_folded_reader *reader, struct tl_error *err)
 {
 	struct tl_text *line = &reader->scratch;
 

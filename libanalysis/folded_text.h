@@ -110,30 +110,30 @@ void tl_folded_reader_release(struct tl_folded_reader *reader);
 
 /* ---- for folded_perl.c and folded_inferno.c only ---- */
 
-enum tl_folded_head perl_head(const struct tl_folded_rules *rules, const char *filter,
-			      const struct tl_folded_sample *sample, struct tl_text *root,
-			      bool *uses_period);
-bool perl_frame(struct tl_text *out, const struct tl_folded_rules *rules, const char *line,
-		size_t len, bool is_java);
-bool perl_filter(const char *line, size_t len, struct tl_text *filter);
-int perl_read_line(struct tl_folded_reader *reader, const char *line, size_t len,
-		   struct tl_error *err);
-
-enum tl_folded_head inferno_head(const struct tl_folded_rules *rules, const char *filter,
+enum tl_folded_head tl_perl_head(const struct tl_folded_rules *rules, const char *filter,
 				 const struct tl_folded_sample *sample, struct tl_text *root,
 				 bool *uses_period);
-bool inferno_frame(struct tl_text *out, const struct tl_folded_rules *rules, const char *line,
+bool tl_perl_frame(struct tl_text *out, const struct tl_folded_rules *rules, const char *line,
 		   size_t len, bool is_java);
-bool inferno_filter(const char *line, size_t len, struct tl_text *filter);
-int inferno_read_line(struct tl_folded_reader *reader, const char *line, size_t len,
+bool tl_perl_filter(const char *line, size_t len, struct tl_text *filter);
+int tl_perl_read_line(struct tl_folded_reader *reader, const char *line, size_t len,
 		      struct tl_error *err);
 
-void folded_script_ids(struct tl_text *out, enum tl_fold_compat compat,
-		       const struct tl_folded_sample *sample);
+enum tl_folded_head tl_inferno_head(const struct tl_folded_rules *rules, const char *filter,
+				    const struct tl_folded_sample *sample, struct tl_text *root,
+				    bool *uses_period);
+bool tl_inferno_frame(struct tl_text *out, const struct tl_folded_rules *rules, const char *line,
+		      size_t len, bool is_java);
+bool tl_inferno_filter(const char *line, size_t len, struct tl_text *filter);
+int tl_inferno_read_line(struct tl_folded_reader *reader, const char *line, size_t len,
+			 struct tl_error *err);
+
+void tl_folded_script_ids(struct tl_text *out, enum tl_fold_compat compat,
+			  const struct tl_folded_sample *sample);
 /* What was added to reader->frames is a frame. */
-int folded_reader_mark(struct tl_folded_reader *reader, struct tl_error *err);
-int folded_reader_flush(struct tl_folded_reader *reader, struct tl_error *err);
+int tl_folded_reader_mark(struct tl_folded_reader *reader, struct tl_error *err);
+int tl_folded_reader_flush(struct tl_folded_reader *reader, struct tl_error *err);
 /* As Rust and Python decode: every maximal part of a broken sequence becomes U+FFFD. */
-void folded_utf8(struct tl_text *out, const char *text, size_t len);
+void tl_folded_utf8(struct tl_text *out, const char *text, size_t len);
 
 #endif
