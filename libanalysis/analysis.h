@@ -549,6 +549,75 @@ int tl_fold(struct tl_store *store, const struct tl_fold_options *opt, struct tl
 	    struct tl_error *err);
 void tl_folded_release(struct tl_folded *folded);
 
+/* ---- questions: what is in the case ---------------------------------------------------------- */
+
+/* Texts are NULL where nothing says so; has_* tells which numbers are known. All owned by the info. */
+struct tl_info_source {
+	int64_t source_id;
+	const char *path, *importer, *host, *os_release, *arch, *command_line, *recorder;
+	int64_t size_bytes, record_count, damaged_count, sample_count, untimed_count,
+		disorder_count;
+	bool has_times;
+	int64_t first_ts, last_ts; /* Unix ns */
+	const char *clock_name, *clock_method, *clock_why;
+	int64_t clock_offset_ns, clock_residual_ns; /* residual -1: unknown */
+	bool is_complete;			    /* false: only sums per stack were kept */
+};
+
+struct tl_info_event {
+	int64_t source_id;
+	const char *name, *unit;
+	int64_t sample_count, period_sum;
+	int64_t fixed_period, frequency_hz; /* 0: not so asked for */
+	int64_t stack_sample_count;	    /* samples with a stack */
+	bool is_tracepoint, is_sampled;
+};
+
+struct tl_info_thread {
+	const char *name; /* NULL unknown */
+	int64_t pid, tid; /* pid -1 unknown */
+	int64_t sample_count;
+	int64_t running_ns, waiting_ns, sleeping_ns; /* from thread_state; -1: not recorded */
+};
+
+struct tl_info_loss {
+	int64_t source_id;
+	const char *kind, *what, *unit, *position_kind, *message;
+	int64_t count, position; /* position -1: none */
+};
+
+struct tl_info_dso {
+	int64_t source_id;
+	const char *name, *kind, *build_id, *status, *file, *reason;
+	int64_t frame_count, unnamed_count;	    /* distinct addresses */
+	int64_t sample_count, unnamed_sample_count; /* samples whose innermost frame lies in it */
+};
+
+struct tl_info_answer {
+	const char *question; /* "off-CPU time", ... */
+	bool is_possible;
+	const char *because; /* what it rests on, or what is missing and how to record it */
+};
+
+struct tl_info {
+	struct tl_info_source *sources;
+	struct tl_info_event *events;
+	struct tl_info_thread *threads; /* those with the most samples, then running time */
+	struct tl_info_loss *losses;
+	struct tl_info_dso *dsos; /* those with the most samples first */
+	struct tl_info_answer *answers;
+	size_t source_count, event_count, thread_count, loss_count, dso_count, answer_count;
+	int64_t total_threads, total_processes, total_stacks, total_samples;
+	bool has_times;
+	int64_t first_ts, last_ts; /* of the whole case, Unix ns */
+	int schema_version;
+	void *memory;
+};
+
+/* At most `thread_limit` threads (0: all). Release what it returns. */
+int tl_info(struct tl_store *store, size_t thread_limit, struct tl_info *out, struct tl_error *err);
+void tl_info_release(struct tl_info *info);
+
 #ifdef __cplusplus
 }
 #endif
