@@ -3,7 +3,10 @@
  */
 #include "formats.h"
 
+#include "perf.h"
+
 const struct tl_importer *const tl_importers[] = {
+	&perf_importer,
 	NULL,
 };
 

@@ -1,0 +1,382 @@
+/*
+ * perf_facts.c - what a recording says of itself, as events: host and kernel, clock, kinds of samples,
+ * build-ids, symbols. Told when the first pass is over, because pipes say it in between and times
+ * are known only then.
+ */
+#include "perf_import.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SECTION_MAX (64u << 20) /* of one feature: more is cut, and said so */
+
+/* ---- reading ---- */
+
+static int tell_damage(struct tl_sink *sink, const char *feature, struct tl_error *damage,
+		       struct tl_error *err)
+{
+	char what[64];
+	int ret;
+
+	snprintf(what, sizeof(what), "header feature %s", feature);
+	ret = perf_tell(sink,
+			damage->status == TL_UNSUPPORTED ? TL_DIAGNOSTIC_UNSUPPORTED
+							 : TL_DIAGNOSTIC_DAMAGED,
+			what, 1, "features",
+			damage->position_kind == TL_POSITION_BYTE ? damage->position : UINT64_MAX,
+			damage->text, err);
+	tl_error_clear(damage);
+	return ret;
+}
+
+int perf_tracing_data(struct perf_import *p, const uint8_t *data, size_t len, uint64_t offset,
+		      struct tl_sink *sink, struct tl_error *err)
+{
+	struct tl_error damage = { 0 };
+	const char *text;
+	uint64_t position = 0;
+	int ret;
+
+	if (p->tracepoints)
+		return TL_OK; /* told twice */
+	ret = perf_tracepoints_open(&p->tracepoints, data, len, &damage);
+	if (ret == TL_FORMAT || ret == TL_UNSUPPORTED) {
+		damage.position_kind = TL_POSITION_BYTE;
+		damage.position = offset;
+		return tell_damage(sink, "TRACING_DATA", &damage, err);
+	}
+	if (ret < 0) {
+		*err = damage;
+		return ret;
+	}
+	text = perf_tracepoints_damage(p->tracepoints, &position);
+	if (!text)
+		return TL_OK;
+	return perf_tell(sink, TL_DIAGNOSTIC_DAMAGED, "header feature TRACING_DATA", 1, "features",
+			 offset + position, text, err);
+}
+
+static int read_feature(struct perf_import *p, unsigned feature, struct perf_section section,
+			struct tl_sink *sink, struct tl_error *err)
+{
+	const char *name = perf_feature_name(feature);
+	struct tl_error damage = { 0 };
+	struct tl_cursor c;
+	uint8_t *data;
+	size_t len;
+	int ret = perf_section_read(p->main, section, SECTION_MAX, &data, &len, err);
+
+	if (ret < 0)
+		return ret;
+	if (len < section.size)
+		tl_fail_at(&damage, TL_FORMAT, section.offset,
+			   "%zu of its %" PRIu64 " bytes are there", len, section.size);
+	if (feature == HEADER_TRACING_DATA) {
+		ret = perf_tracing_data(p, data, len, section.offset, sink, err);
+	} else {
+		tl_cursor_init(&c, data, len, section.offset, p->header.is_big_endian);
+		ret = perf_feature_decode(&p->facts, feature, &c, &damage);
+		if (ret == TL_FORMAT || ret == TL_UNSUPPORTED)
+			ret = TL_OK;
+		else if (ret < 0)
+			*err = damage;
+	}
+	if (ret == TL_OK && damage.status != TL_OK)
+		ret = tell_damage(sink, name ? name : "unknown", &damage, err);
+	free(data);
+	return ret;
+}
+
+static bool is_read_later(unsigned feature)
+{
+	return feature == SIMPLEPERF_FEATURE_FILE || feature == SIMPLEPERF_FEATURE_FILE2;
+}
+
+/* The section of event names that files before Linux 3.x have. */
+static int read_event_types(struct perf_import *p, struct tl_error *err)
+{
+	struct tl_error damage = { 0 };
+	struct tl_cursor c;
+	uint8_t *data;
+	size_t len;
+	int ret;
+
+	if (!p->header.event_types.size)
+		return TL_OK;
+	ret = perf_section_read(p->main, p->header.event_types, SECTION_MAX, &data, &len, err);
+	tl_cursor_init(&c, data, len, p->header.event_types.offset, p->header.is_big_endian);
+	while (ret == TL_OK && tl_cursor_left(&c))
+		ret = perf_event_type_decode(&p->facts, &c, &damage);
+	free(data);
+	if (ret == TL_FORMAT)
+		return TL_OK; /* names only: others are made */
+	if (ret < 0 && damage.status != TL_OK)
+		*err = damage;
+	return ret;
+}
+
+int perf_facts_read(struct perf_import *p, struct tl_sink *sink, struct tl_error *err)
+{
+	int ret = read_event_types(p, err);
+
+	for (size_t i = 0; ret == TL_OK && i < p->header.feature_count; i++) {
+		unsigned feature = p->header.features[i].feature;
+
+		if (feature >= SIMPLEPERF_FEATURE_FILE && feature <= SIMPLEPERF_FEATURE_FILE2)
+			p->facts.is_simpleperf = true;
+		if (!is_read_later(feature))
+			ret = read_feature(p, feature, p->header.features[i].section, sink, err);
+	}
+	return ret;
+}
+
+/* ---- names ---- */
+
+static int apply_name(struct perf_import *p, const struct perf_event_name *name,
+		      struct tl_error *err)
+{
+	struct perf_events *events = &p->events;
+	size_t len = strlen(name->name);
+	int64_t index = name->id ? perf_events_find(events, name->id) : -1;
+	int ret = TL_OK;
+
+	if (index < 0 && name->index < events->count &&
+	    (!name->has_config || events->list[name->index].attr.config == name->config))
+		index = name->index;
+	if (index >= 0)
+		return perf_events_rename(events, (uint32_t)index, name->source, name->name, len,
+					  err);
+	for (uint32_t i = 0; name->has_config && ret == TL_OK && i < events->count; i++) {
+		const struct perf_event *event = &events->list[i];
+
+		if (event->attr.config == name->config && event->name_source < name->source &&
+		    (name->type == UINT32_MAX || name->type == event->attr.type))
+			ret = perf_events_rename(events, i, name->source, name->name, len, err);
+	}
+	return ret;
+}
+
+static int make_name(struct perf_import *p, uint32_t index, struct tl_error *err)
+{
+	const struct perf_attr *attr = &p->events.list[index].attr;
+	struct tl_text text = { 0 };
+	int ret;
+
+	perf_name_event(&text, attr, perf_facts_pmu(&p->facts, attr->type),
+			perf_tracepoints_name(p->tracepoints, attr->config));
+	ret = text.failed ? tl_fail(err, TL_NOMEM, "out of memory")
+			  : perf_events_rename(&p->events, index, PERF_NAME_EVENT_TYPE, text.data,
+					       text.length, err);
+	tl_text_release(&text);
+	return ret;
+}
+
+static int name_events(struct perf_import *p, struct tl_error *err)
+{
+	int ret = TL_OK;
+
+	for (size_t i = 0; ret == TL_OK && i < p->facts.name_count; i++)
+		ret = apply_name(p, &p->facts.names[i], err);
+	for (uint32_t i = 0; ret == TL_OK && i < p->events.count; i++)
+		if (!p->events.list[i].name)
+			ret = make_name(p, i, err);
+	return ret;
+}
+
+static bool is_hidden(const struct perf_attr *attr)
+{
+	return attr->type == PERF_TYPE_SOFTWARE && attr->config == PERF_COUNT_SW_DUMMY;
+}
+
+static int prepare_uses(struct perf_import *p, struct tl_error *err)
+{
+	p->uses = tl_alloc(p->events.count, sizeof(*p->uses), err);
+	if (!p->uses)
+		return TL_NOMEM;
+	for (uint32_t i = 0; i < p->events.count; i++) {
+		const struct perf_attr *attr = &p->events.list[i].attr;
+		bool is_every = !(attr->flags & PERF_ATTR_FREQ) && attr->sample_period <= 1;
+		int ret;
+
+		p->uses[i].is_tracepoint = attr->type == PERF_TYPE_TRACEPOINT;
+		p->uses[i].is_sampled = p->uses[i].is_tracepoint && !is_every;
+		if (!p->uses[i].is_tracepoint || !(attr->sample_type & PERF_SAMPLE_RAW) ||
+		    perf_tracepoints_name(p->tracepoints, attr->config))
+			continue;
+		ret = perf_tally_add(p, PERF_TALLY_NO_FORMAT, 0, 1, UINT64_MAX, err);
+		if (ret < 0)
+			return ret;
+	}
+	return TL_OK;
+}
+
+/* ---- events ---- */
+
+static int emit_metas(struct perf_import *p, struct tl_sink *sink, struct tl_error *err)
+{
+	struct tl_event ev = { .kind = TL_EVENT_META };
+	char text[24];
+	int ret = TL_OK;
+
+	if (!p->facts.has_sample_time && p->last_ns) {
+		snprintf(text, sizeof(text), "%" PRIu64, p->first_ns);
+		ret = perf_facts_meta(&p->facts, "first_ts", text, sizeof(text), err);
+		snprintf(text, sizeof(text), "%" PRIu64, p->last_ns);
+		if (ret == TL_OK)
+			ret = perf_facts_meta(&p->facts, "last_ts", text, sizeof(text), err);
+	}
+	for (size_t i = 0; ret == TL_OK && i < p->facts.meta_count; i++) {
+		ev.meta.key = p->facts.metas[i].key;
+		ev.meta.value = p->facts.metas[i].value;
+		ret = sink->emit(sink, &ev, err);
+	}
+	return ret;
+}
+
+static void assume_clock(const struct perf_import *p, struct tl_event_clock *clock)
+{
+	int64_t modified_ns = tl_input_modified_ns(p->main);
+	uint64_t last = p->facts.has_sample_time ? p->facts.last_ns : p->last_ns;
+
+	clock->method = TL_CLOCK_ASSUMED;
+	clock->residual_ns = -1;
+	if (!perf_is_time(last)) {
+		clock->why = "no record has a time";
+	} else if (!modified_ns ||
+		   __builtin_sub_overflow(modified_ns, (int64_t)last, &clock->offset_ns)) {
+		clock->offset_ns = 0;
+		clock->why = "neither the file nor its date says when it was: times are left as "
+			     "recorded";
+	} else {
+		clock->why = "the file's date taken as the time of the last record; record with "
+			     "-k CLOCK_MONOTONIC to know it";
+	}
+}
+
+/* The event whose clock counts: the first that is not only there for the sideband. */
+static const struct perf_attr *clock_attr(const struct perf_events *events)
+{
+	for (size_t i = 0; i < events->count; i++)
+		if (!is_hidden(&events->list[i].attr))
+			return &events->list[i].attr;
+	return events->count ? &events->list[0].attr : NULL;
+}
+
+static int emit_clock(struct perf_import *p, struct tl_sink *sink, struct tl_error *err)
+{
+	const int64_t clock_data_resolution_ns = 1000; /* its wall clock is gettimeofday() */
+	const int clock_realtime = 0;
+	const struct perf_attr *attr = clock_attr(&p->events);
+	bool is_chosen = attr && attr->flags & PERF_ATTR_USE_CLOCKID;
+	struct tl_event ev = { .kind = TL_EVENT_CLOCK };
+
+	ev.clock.name = attr ? perf_clock_name(attr) : "sched_clock";
+	if (is_chosen && attr->clockid == clock_realtime) {
+		ev.clock.method = TL_CLOCK_EXACT;
+		ev.clock.why = "recorded on CLOCK_REALTIME";
+	} else if (is_chosen && p->facts.has_clock_data &&
+		   p->facts.clock_id == (uint32_t)attr->clockid) {
+		ev.clock.method = TL_CLOCK_EXACT;
+		ev.clock.offset_ns = (int64_t)(p->facts.wall_clock_ns - p->facts.clock_ns);
+		ev.clock.residual_ns = clock_data_resolution_ns;
+		ev.clock.why = "CLOCK_DATA of the file";
+	} else {
+		assume_clock(p, &ev.clock);
+	}
+	return sink->emit(sink, &ev, err);
+}
+
+static int emit_type(struct perf_import *p, uint32_t index, struct tl_sink *sink,
+		     struct tl_error *err)
+{
+	const struct perf_event *event = &p->events.list[index];
+	const struct perf_attr *attr = &event->attr;
+	bool is_clock =
+		attr->type == PERF_TYPE_SOFTWARE && (attr->config == PERF_COUNT_SW_CPU_CLOCK ||
+						     attr->config == PERF_COUNT_SW_TASK_CLOCK);
+	struct tl_event ev = { .kind = TL_EVENT_TYPE };
+	struct tl_text detail = { 0 };
+	int ret;
+
+	ev.type.index = index;
+	ev.type.name = event->name;
+	ev.type.type = attr->type;
+	ev.type.config = attr->config;
+	if (attr->flags & PERF_ATTR_FREQ)
+		ev.type.freq = attr->sample_period;
+	else
+		ev.type.period = attr->sample_period;
+	ev.type.is_tracepoint = p->uses[index].is_tracepoint;
+	ev.type.is_hidden = is_hidden(attr);
+	ev.type.unit = is_clock ? "ns" : "events";
+	perf_name_detail(&detail, attr);
+	ev.type.detail = detail.data;
+	ret = detail.failed ? tl_fail(err, TL_NOMEM, "out of memory") : sink->emit(sink, &ev, err);
+	tl_text_release(&detail);
+	return ret;
+}
+
+static int emit_dsos(struct perf_import *p, struct tl_sink *sink, struct tl_error *err)
+{
+	struct tl_event ev = { .kind = TL_EVENT_DSO };
+	int ret = TL_OK;
+
+	for (size_t i = 0; ret == TL_OK && i < p->facts.build_id_count; i++) {
+		ev.dso.path = p->facts.build_ids[i].path;
+		ev.dso.build_id = p->facts.build_ids[i].build_id;
+		ev.dso.context = p->facts.build_ids[i].context;
+		ev.dso.pid = p->facts.build_ids[i].pid;
+		ret = sink->emit(sink, &ev, err);
+	}
+	return ret;
+}
+
+static int emit_symbols(struct perf_import *p, struct tl_sink *sink, struct tl_error *err)
+{
+	int ret = TL_OK;
+
+	for (size_t i = 0; ret == TL_OK && i < p->header.feature_count; i++) {
+		struct perf_section section = p->header.features[i].section;
+		unsigned feature = p->header.features[i].feature;
+		struct tl_error damage = { 0 };
+		uint8_t *data;
+		size_t len;
+
+		if (!is_read_later(feature))
+			continue;
+		ret = perf_section_read(p->main, section, SECTION_MAX, &data, &len, err);
+		if (ret < 0)
+			break;
+		ret = perf_symbols_emit(data, len, section.offset, feature, sink, &damage);
+		free(data);
+		if (ret == TL_FORMAT && damage.position_kind == TL_POSITION_BYTE)
+			ret = tell_damage(sink, perf_feature_name(feature), &damage, err);
+		else if (ret < 0)
+			*err = damage;
+	}
+	return ret;
+}
+
+int perf_facts_emit(struct perf_import *p, struct tl_sink *sink, struct tl_error *err)
+{
+	struct tl_event end = { .kind = TL_EVENT_SIDEBAND_END };
+	int ret = name_events(p, err);
+
+	if (ret == TL_OK && !p->tracepoints)
+		ret = perf_tracepoints_open(&p->tracepoints, NULL, 0, err);
+	if (ret == TL_OK)
+		ret = prepare_uses(p, err);
+	if (ret == TL_OK)
+		ret = emit_metas(p, sink, err);
+	if (ret == TL_OK)
+		ret = emit_clock(p, sink, err);
+	for (uint32_t i = 0; ret == TL_OK && i < p->events.count; i++)
+		ret = emit_type(p, i, sink, err);
+	if (ret == TL_OK)
+		ret = emit_dsos(p, sink, err);
+	if (ret == TL_OK)
+		ret = emit_symbols(p, sink, err);
+	return ret == TL_OK ? sink->emit(sink, &end, err) : ret;
+}
