@@ -6,7 +6,8 @@
 # `stdout` and `stderr` (of all calls together, exact; $TMP is shown as TMP), and `status` (one a
 # call; 0 when there is no such file). A case without `stdout` must print nothing there.
 #
-# testdata/perf/CASE: `folds` has lines "EXPECTED ARGUMENTS": collapse, with these arguments (@ is the
+# testdata/FORMAT/CASE: `events.txt` is what the hidden command events prints of `input` (with any
+# suffix) or perf.data. `folds` has lines "EXPECTED ARGUMENTS": collapse, with these arguments (@ is the
 # directory of the case), must print what the file EXPECTED holds.
 set -u
 program=$(realpath "$1") || exit 2
@@ -74,6 +75,22 @@ for case in "$top"/timeline/*/ "$top"/damaged/*/; do
 	cd "$case" || exit 2
 	name=${case#"$top/"}
 	run_command_case | verdict "${name%/}"
+done
+
+for case in "$top"/*/*/; do
+	[ -f "$case/events.txt" ] || continue
+	cd "$case" || exit 2
+	name=${case#"$top/"}
+	input=perf.data
+	for candidate in input*; do
+		[ -e "$candidate" ] && input=$candidate
+	done
+	[ -e "$input" ] || continue
+	{
+		timeout 120 "$program" events "$input" >"$work/stdout" 2>"$work/stderr" </dev/null ||
+			{ echo "exit status $?"; tail -n 20 "$work/stderr"; }
+		same 'events' events.txt "$work/stdout"
+	} | verdict "${name%/} events"
 done
 
 if ! "$program" help collapse >/dev/null 2>&1; then

@@ -156,6 +156,7 @@ fi
 for variant in gcc sanitized; do
 	unit_tests $variant
 	start "$variant cases" scripts/check_cases.sh "$root/$variant/traceloom"
+	start "$variant behaviour" scripts/check_behaviour.sh "$root/$variant/traceloom"
 done
 start 'install' scripts/check_install.sh "$root/gcc" $cc
 start 'fuzzers' scripts/fuzz.sh --brief "$root/fuzz"

@@ -1,0 +1,197 @@
+#!/bin/bash
+# check_behaviour.sh PROGRAM - what a case with fixed output cannot show: signals, full disks, closed
+# pipes, locales, other directories, killed imports. Prints TAP.
+set -u
+program=$(realpath "$1") || exit 2
+cd "$(dirname "$0")/.." || exit 2
+top=$PWD
+recording=$top/testdata/perf/fp-threads/perf.data
+work=$(mktemp -d "${TMPDIR:-/tmp}/traceloom-behaviour.XXXXXX") || exit 2
+trap 'rm -rf "$work"' EXIT
+export HOME=$work LC_ALL=C TMPDIR=$work/tmp
+unset TERM
+mkdir "$TMPDIR"
+cd "$work" || exit 2
+
+# verdict NAME: reads what went wrong from stdin; nothing is a pass.
+verdict() {
+	local trouble
+
+	trouble=$(cat)
+	if [ -z "$trouble" ]; then
+		echo "ok - $1"
+	else
+		printf '%s\n' "$trouble" | head -n 60 | sed 's/^/| /'
+		echo "not ok - $1"
+	fi
+}
+
+# expect STATUS COMMAND...: its output goes to files out and err
+expect() {
+	local wanted=$1 status
+
+	shift
+	"$@" >out 2>err </dev/null
+	status=$?
+	[ $status -eq "$wanted" ] || { echo "'$*' ended with $status, not $wanted"; head -n 20 err; }
+	grep -a -m 5 -e 'ERROR: .*Sanitizer' -e 'runtime error:' err
+}
+
+# ---- needs no recording ---------------------------------------------------------------------------
+expect 2 "$program" | verdict 'no command is trouble'
+expect 0 "$program" help | verdict 'help is none'
+{
+	expect 2 "$program" imprt
+	grep -q "did you mean 'import'" err || echo 'no hint'
+} | verdict 'a misspelt command is hinted at'
+{
+	expect 2 "$program" import -o case.db no-such-file
+	grep -qx 'traceloom: no-such-file: .*No such file or directory' err || cat err
+	[ ! -e case.db ] || echo 'left a case behind'
+} | verdict 'a missing file is told, and leaves no case'
+{
+	: >empty
+	expect 2 "$program" import -o case.db empty
+	grep -q 'empty: is empty' err || cat err
+	[ ! -e case.db ] || echo 'left a case behind'
+} | verdict 'an empty file is told'
+{
+	printf 'hello\nworld\n' >words
+	expect 2 "$program" import -o case.db words
+	grep -q 'words: is no recording of a known format' err || cat err
+} | verdict 'a file of no known format is told'
+{
+	printf 'x' >"$(printf 'evil\033[2Jname')"
+	expect 2 "$program" import -o case.db "$(printf 'evil\033[2Jname')"
+	grep -q "$(printf '\033')" err && echo 'an escape reached the terminal'
+} | verdict 'names of files are made printable'
+if [ -w /dev/full ]; then
+	"$program" help >/dev/full 2>err
+	{
+		[ $? -eq 2 ] || echo 'status is not 2'
+		grep -qx 'traceloom: standard output: No space left on device' err || cat err
+	} | verdict 'results that could not be written are trouble'
+fi
+{
+	# The reader is gone before anything is written.
+	{ sleep 0.2; "$program" help 2>err; echo $? >status; } | true
+	[ -s err ] && cat err
+	[ "$(cat status)" = 2 ] || echo "status $(cat status)"
+} | verdict 'a reader that goes away is not worth a message'
+
+if [ ! -f "$recording" ]; then
+	echo "ok - imports # SKIP no $recording"
+	exit 0
+fi
+
+# ---- imports ----------------------------------------------------------------------------------------
+counts() {
+	grep -o '[0-9]* records of .*' err
+}
+
+expect 0 "$program" import -o case.db "$recording" | verdict 'a recording is imported'
+counts >plain
+{
+	expect 0 "$program" import -o stdin.db "$recording"
+	"$program" import -o piped.db - <"$recording" 2>err || echo "exit status $?"
+	counts | cmp - plain
+	dd if="$recording" bs=1000 2>/dev/null | "$program" import -o piped2.db - 2>err ||
+		echo "exit status $?"
+	counts | cmp - plain
+} 2>&1 | verdict 'standard input is a file or a pipe'
+for packer in gzip xz bzip2 zstd; do
+	if command -v $packer >/dev/null 2>&1; then
+		{
+			$packer -c "$recording" >packed 2>&1
+			expect 0 "$program" import -o $packer.db packed
+			counts | cmp - plain
+		} 2>&1 | verdict "a recording packed by $packer is read as it is"
+	fi
+done
+{
+	mkdir -p tree/a/b
+	cp "$recording" tree/a/one.data
+	"$program" import -q -o tree/a/old.db "$recording" 2>&1
+	head -c 3000 "$recording" | tr '\0' '\1' >tree/a/b/noise
+	ln -s ../../.. tree/a/b/loop
+	expect 0 "$program" import -o tree.db tree
+	[ "$(counts | wc -l)" -eq 1 ] || cat err
+	grep -q '2 files in it are no recordings' err || cat err
+} | verdict 'a directory is walked, and what is no recording is counted'
+{
+	expect 2 "$program" import -o many.db "$recording" words
+	[ "$(counts | wc -l)" -eq 1 ] || cat err
+	grep -q '1 of 2 recordings could not be imported' err || cat err
+	[ -s many.db ] || echo 'no case'
+} | verdict 'a bad recording does not keep a good one out, but is trouble'
+{
+	expect 2 "$program" import -o case.db "$recording"
+	expect 0 "$program" import -o case.db --force "$recording"
+} | verdict 'the same recording is taken twice only by force'
+{
+	expect 2 "$program" import -o case.db case.db
+	grep -q 'is a case, not a recording' err || cat err
+} | verdict 'a case is no recording'
+{
+	mkdir -p 'else where'
+	cp "$recording" 'else where/a b.data'
+	(cd 'else where' && "$program" import -o 'c d.db' 'a b.data' 2>&1 >/dev/null | grep -o '[0-9]* records of .*' | cmp - ../plain)
+} 2>&1 | verdict 'other directories and blanks in names do no harm'
+for locale in de_DE.UTF-8 tr_TR.UTF-8 ja_JP.eucJP; do
+	LC_ALL=$locale expect 0 "$program" import -o "$locale.db" "$recording"
+	counts | cmp - plain
+done 2>&1 | verdict 'no locale changes anything'
+{
+	for name in case.db "$TMPDIR"/*; do
+		case $name in
+		case.db | "$TMPDIR/*") ;;
+		*) echo "left behind: $name" ;;
+		esac
+	done
+} | verdict 'no temporary file is left behind'
+
+# ---- stopped and killed -------------------------------------------------------------------------------
+content() {
+	"$program" collapse -q "$1" 2>&1
+}
+
+if ! "$program" help collapse >/dev/null 2>&1 || ! command -v python3 >/dev/null 2>&1; then
+	echo 'ok - killed imports # SKIP no collapse, or no python3'
+	exit 0
+fi
+if ! python3 "$top/scripts/perf_repeat.py" "$recording" large.data 400000 >err 2>&1; then
+	verdict 'a large recording can be made' <err
+	exit 1
+fi
+rm -f victim.db
+"$program" import -q -o victim.db "$recording"
+content victim.db >before
+
+# Starts an import, sends the signal once rows are being written, and waits.
+interrupt() {
+	local signal=$1 pid status tries=0
+
+	# A shell has its background ignore SIGINT; a person's foreground does not.
+	python3 -c 'import os, signal, sys
+signal.signal(signal.SIGINT, signal.SIG_DFL)
+os.execv(sys.argv[1], sys.argv[1:])' "$program" import -o victim.db large.data >out 2>err &
+	pid=$!
+	until [ "$(cat victim.db-* 2>/dev/null | wc -c)" -gt 20000 ] || [ $tries -ge 400 ] ||
+		! kill -0 $pid 2>/dev/null; do
+		sleep 0.01
+		tries=$((tries + 1))
+	done
+	kill -"$signal" $pid 2>/dev/null || echo 'it had ended already'
+	wait $pid 2>/dev/null
+	status=$?
+	[ $status -ge 128 ] || echo "ended with $status, not by a signal"
+	content victim.db | cmp - before 2>&1
+}
+
+for signal in INT TERM KILL KILL KILL; do
+	interrupt $signal
+	if [ $signal != KILL ]; then
+		find . -name 'victim.db-*'
+		find "$TMPDIR" -type f
+	fi
+done | verdict 'a stopped or killed import leaves the case as it was'
