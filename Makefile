@@ -14,7 +14,11 @@ WERROR ?=
 CFLAGS ?= -O2 -g
 PKG_CONFIG ?= pkg-config
 INSTALL ?= install
+OBJCOPY ?= objcopy
 FUZZ_SECONDS ?= 60
+# V=1 shows the commands, -s nothing.
+Q := $(if $(V),,@)
+say = $(if $(V)$(findstring s,$(firstword $(MAKEFLAGS))),,@echo '  $(1)  $(2)')
 VERSION := $(shell sed -n 's/^.define TL_VERSION "\(.*\)"/\1/p' libanalysis/analysis.h)
 SOVERSION := 0
 
@@ -45,40 +49,61 @@ all: $(BUILD)/traceloom $(STATIC) $(if $(SANITIZE)$(FUZZING),,$(SHARED))
 
 $(BUILD)/schema_sql.h: libanalysis/schema.sql scripts/embed_sql.sh
 	@mkdir -p $(@D)
-	sh scripts/embed_sql.sh $< > $@.tmp && mv $@.tmp $@
+	$(Q)sh scripts/embed_sql.sh $< > $@.tmp && mv $@.tmp $@
 
 $(BUILD)/libanalysis/store.o: $(BUILD)/schema_sql.h
 
-$(BUILD)/%.o: %.c
+# Objects made with other flags are no good.
+$(BUILD)/flags: FORCE
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
+	@echo '$(CC) $(ALL_CFLAGS)' | cmp -s - $@ || echo '$(CC) $(ALL_CFLAGS)' > $@
+
+$(BUILD)/%.o: %.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(call say,CC,$<)
+	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 
 $(STATIC): $(LIB_OBJECTS)
 	@rm -f $@
-	$(AR) rcs $@ $(LIB_OBJECTS)
+	$(call say,AR,$@)
+	$(Q)$(AR) rcs $@ $(LIB_OBJECTS)
+
+# The archive that is installed is one object that keeps private what only its parts may know.
+$(BUILD)/install/libtraceloom.a: $(LIB_OBJECTS)
+	@mkdir -p $(@D)
+	@rm -f $@
+	$(call say,AR,$@)
+	$(Q)$(LD) -r -o $(@D)/traceloom.o $(LIB_OBJECTS)
+	$(Q)$(OBJCOPY) --wildcard --keep-global-symbol='tl_*' $(@D)/traceloom.o
+	$(Q)$(AR) rcs $@ $(@D)/traceloom.o
 
 $(BUILD)/exports.map:
 	@mkdir -p $(@D)
 	@echo '{ global: tl_*; local: *; };' > $@
 
 $(SHARED): $(LIB_OBJECTS) $(BUILD)/exports.map
-	$(CC) $(ALL_LDFLAGS) -shared -Wl,-soname,libtraceloom.so.$(SOVERSION) -Wl,-z,defs \
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(ALL_LDFLAGS) -shared -Wl,-soname,libtraceloom.so.$(SOVERSION) -Wl,-z,defs \
 		-Wl,--version-script=$(BUILD)/exports.map -o $@ $(LIB_OBJECTS) $(LIBS)
 
 $(BUILD)/traceloom: $(CMD_OBJECTS) $(STATIC)
-	$(CC) $(ALL_LDFLAGS) -o $@ $(CMD_OBJECTS) $(STATIC) $(LIBS)
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $(CMD_OBJECTS) $(STATIC) $(LIBS)
 
 # Tests of commands may use everything in cmd/ but main().
 $(BUILD)/cmd/%_test: $(BUILD)/cmd/%_test.o $(CMD_OBJECTS) $(STATIC)
-	$(CC) $(ALL_LDFLAGS) -o $@ $< $(filter-out $(BUILD)/cmd/main.o,$(CMD_OBJECTS)) $(STATIC) \
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $< $(filter-out $(BUILD)/cmd/main.o,$(CMD_OBJECTS)) $(STATIC) \
 		$(LIBS) -lcmocka
 
 $(BUILD)/%_test: $(BUILD)/%_test.o $(STATIC)
-	$(CC) $(ALL_LDFLAGS) -o $@ $< $(STATIC) $(LIBS) -lcmocka
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $< $(STATIC) $(LIBS) -lcmocka
 
 # Without libFuzzer a small main() feeds the files of the corpus to the same function.
 $(BUILD)/%_fuzz: $(BUILD)/%_fuzz.o $(STATIC) $(if $(FUZZING),,$(BUILD)/scripts/fuzz_replay.o)
-	$(CC) $(ALL_LDFLAGS) $(if $(FUZZING),-fsanitize=fuzzer) -o $@ $(filter %.o,$^) $(STATIC) $(LIBS)
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(ALL_LDFLAGS) $(if $(FUZZING),-fsanitize=fuzzer) -o $@ $(filter %.o,$^) $(STATIC) $(LIBS)
 
 tests: $(TESTS)
 
@@ -116,7 +141,7 @@ $(BUILD)/traceloom.pc: Makefile libanalysis/analysis.h
 		'Libs: -L$${libdir} -ltraceloom' 'Libs.private: $(strip $(LIBS))' \
 		| sed 's|^\(libdir\|includedir\)=$(PREFIX)/|\1=$${prefix}/|' > $@
 
-install: all
+install: all $(BUILD)/install/libtraceloom.a
 	@rm -f $(BUILD)/traceloom.pc
 	@$(MAKE) --no-print-directory -s $(BUILD)/traceloom.pc
 	$(INSTALL) -d $(DESTDIR)$(BINDIR) $(DESTDIR)$(LIBDIR)/pkgconfig \
@@ -124,7 +149,7 @@ install: all
 		$(DESTDIR)$(DATADIR)/bash-completion/completions \
 		$(DESTDIR)$(DATADIR)/zsh/site-functions $(DESTDIR)$(DATADIR)/fish/vendor_completions.d
 	$(INSTALL) -m 755 $(BUILD)/traceloom $(DESTDIR)$(BINDIR)/traceloom
-	$(INSTALL) -m 644 $(STATIC) $(DESTDIR)$(LIBDIR)/libtraceloom.a
+	$(INSTALL) -m 644 $(BUILD)/install/libtraceloom.a $(DESTDIR)$(LIBDIR)/libtraceloom.a
 	$(INSTALL) -m 755 $(SHARED) $(DESTDIR)$(LIBDIR)/libtraceloom.so.$(VERSION)
 	ln -sf libtraceloom.so.$(VERSION) $(DESTDIR)$(LIBDIR)/libtraceloom.so.$(SOVERSION)
 	ln -sf libtraceloom.so.$(SOVERSION) $(DESTDIR)$(LIBDIR)/libtraceloom.so
@@ -162,12 +187,14 @@ help:
 		'make uninstall' \
 		'make clean' \
 		'' \
-		'variables: CC CFLAGS LDFLAGS BUILD=build WERROR=1 SANITIZE=address,undefined'
+		'variables: CC CFLAGS LDFLAGS BUILD=build WERROR=1 SANITIZE=address,undefined V=1'
 
 clean:
 	rm -rf build build-*
 
 -include $(LIB_OBJECTS:.o=.d) $(CMD_OBJECTS:.o=.d) $(TESTS:=.d) $(FUZZERS:=.d)
 
-.PHONY: all tests fuzzers demo check bench fuzz install uninstall help clean
+FORCE:
+
+.PHONY: FORCE all tests fuzzers demo check bench fuzz install uninstall help clean
 .SECONDARY:
