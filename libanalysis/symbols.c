@@ -110,6 +110,8 @@ static void dso_close(struct tl_symbols_dso *dso)
 	free(dso->segments);
 	symbols_elf_close(&dso->runtime_facts);
 	symbols_table_release(&dso->table);
+	symbols_kernel_release(&dso->kernel);
+	symbols_jit_release(&dso->jit);
 	free(dso);
 }
 
@@ -354,10 +356,13 @@ static int load(struct tl_symbols_dso *dso, struct tl_error *err)
 	case TL_DSO_VDSO:
 		return symbols_load_file(dso, err);
 	case TL_DSO_KERNEL:
+		return symbols_load_kernel(dso, err);
 	case TL_DSO_MODULE:
+		return symbols_load_module(dso, err);
 	case TL_DSO_PERF_MAP:
+		return symbols_load_perf_map(dso, err);
 	case TL_DSO_JITDUMP:
-		return symbols_note(dso, TL_DSO_NO_FILE, err, "%s: no file", dso->description.path);
+		return symbols_load_jitdump(dso, err);
 	case TL_DSO_NAMED:
 		dso->status = TL_DSO_OK;
 		return TL_OK;
@@ -432,10 +437,9 @@ bool tl_symbols_address(struct tl_symbols_dso *dso, uint64_t offset, uint64_t *a
 	return false;
 }
 
-static int find_in(struct symbols_table *table, uint64_t address, uint64_t offset,
-		   struct tl_symbol *out, struct tl_error *err)
+static int show(struct symbols_table *table, struct symbols_entry *entry, uint64_t address,
+		uint64_t offset, struct tl_symbol *out, struct tl_error *err)
 {
-	struct symbols_entry *entry = symbols_table_find(table, address);
 	const struct symbols_shown *shown;
 	int ret;
 
@@ -451,13 +455,30 @@ static int find_in(struct symbols_table *table, uint64_t address, uint64_t offse
 	return 1;
 }
 
+static int find_in(struct symbols_table *table, uint64_t address, uint64_t offset,
+		   struct tl_symbol *out, struct tl_error *err)
+{
+	return show(table, symbols_table_find(table, address), address, offset, out, err);
+}
+
+/* kallsyms has the modules too, but those have DSOs of their own. */
+static int find_kernel(struct tl_symbols_dso *dso, uint64_t ip, struct tl_symbol *out,
+		       struct tl_error *err)
+{
+	uint64_t address = ip - dso->kernel.relocation;
+	struct symbols_entry *entry = symbols_table_find(&dso->kernel.table, address);
+
+	return entry && !entry->module ? show(&dso->kernel.table, entry, address, ip, out, err) : 0;
+}
+
 int tl_symbols_find(struct tl_symbols_dso *dso, uint64_t offset, int64_t ts, struct tl_symbol *out,
 		    struct tl_error *err)
 {
+	struct symbols_entry *entry;
+	struct symbols_table *table;
 	uint64_t address;
 	int ret = ensure_loaded(dso, err);
 
-	(void)ts;
 	memset(out, 0, sizeof(*out));
 	if (ret < 0 || dso->status != TL_DSO_OK)
 		return ret;
@@ -479,9 +500,14 @@ int tl_symbols_find(struct tl_symbols_dso *dso, uint64_t offset, int64_t ts, str
 		out->size = dso->description.length;
 		return 1;
 	case TL_DSO_KERNEL:
+		return find_kernel(dso, offset, out, err);
 	case TL_DSO_MODULE:
+		entry = symbols_find_module(dso, offset, &table, &address);
+		return show(table, entry, address, offset, out, err);
 	case TL_DSO_PERF_MAP:
 	case TL_DSO_JITDUMP:
+		entry = symbols_jit_find(&dso->jit, offset, ts);
+		return show(&dso->jit.table, entry, offset, offset, out, err);
 	case TL_DSO_UNKNOWN:
 		return 0;
 	}

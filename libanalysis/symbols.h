@@ -89,8 +89,8 @@ const char *tl_symbols_reason(struct tl_symbols_dso *dso);
 const char *tl_dso_status_name(enum tl_dso_status status); /* "ok", "no file", "mismatch", ... */
 
 /*
- * 1: found, 0: no symbol there, <0 error. `ts` (source clock, INT64_MIN unknown) matters only to
- * JITDUMP.
+ * 1: found, 0: no symbol there, <0 error. `ts` matters only to JITDUMP, whose times are of
+ * CLOCK_MONOTONIC: INT64_MIN when unknown, or when the source's clock is another one.
  */
 int tl_symbols_find(struct tl_symbols_dso *dso, uint64_t offset, int64_t ts, struct tl_symbol *out,
 		    struct tl_error *err);

@@ -16,41 +16,46 @@
 #include <gelf.h>
 #include <libelf.h>
 
+#include "reader.h"
+
+#define INFLATE_STEP	  (1u << 20)
+#define DEBUGDATA_MAX	  (64u << 20) /* inflated: a table of names, not a debug file */
 #define NOTE_HEADER_BYTES 12
 #define BUILD_ID_NOTE	  3 /* NT_GNU_BUILD_ID */
 
 /* ---- opening ---- */
 
-static uint32_t get_u32(const struct symbols_elf *elf, const uint8_t *p)
+static uint32_t get_u32(bool is_big_endian, const uint8_t *p)
 {
-	return elf->is_big_endian
+	return is_big_endian
 		       ? (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3]
 		       : (uint32_t)p[3] << 24 | (uint32_t)p[2] << 16 | (uint32_t)p[1] << 8 | p[0];
 }
 
-static uint64_t get_u64(const struct symbols_elf *elf, const uint8_t *p)
+static uint64_t get_u64(bool is_big_endian, const uint8_t *p)
 {
-	uint64_t first = get_u32(elf, p), second = get_u32(elf, p + 4);
+	uint64_t first = get_u32(is_big_endian, p), second = get_u32(is_big_endian, p + 4);
 
-	return elf->is_big_endian ? first << 32 | second : second << 32 | first;
+	return is_big_endian ? first << 32 | second : second << 32 | first;
 }
 
-static bool note_build_id(struct symbols_elf *elf, const uint8_t *data, size_t size, size_t align)
+bool symbols_note_build_id(const uint8_t *data, size_t size, size_t align, bool is_big_endian,
+			   struct tl_build_id *id)
 {
 	while (size >= NOTE_HEADER_BYTES) {
-		size_t name_size = get_u32(elf, data), size_of = get_u32(elf, data + 4);
-		uint32_t type = get_u32(elf, data + 8);
+		size_t name_size = get_u32(is_big_endian, data);
+		size_t id_size = get_u32(is_big_endian, data + 4);
+		uint32_t type = get_u32(is_big_endian, data + 8);
 		size_t name_room = (name_size + align - 1) & ~(align - 1);
-		size_t room = (size_of + align - 1) & ~(align - 1);
+		size_t room = (id_size + align - 1) & ~(align - 1);
 
 		data += NOTE_HEADER_BYTES;
 		size -= NOTE_HEADER_BYTES;
-		if (name_room > size || size_of > size - name_room)
+		if (name_room > size || id_size > size - name_room)
 			return false;
-		if (type == BUILD_ID_NOTE && name_size == 4 && !memcmp(data, "GNU", 4) && size_of) {
-			elf->build_id.size =
-				(uint8_t)(size_of < TL_BUILD_ID_MAX ? size_of : TL_BUILD_ID_MAX);
-			memcpy(elf->build_id.data, data + name_room, elf->build_id.size);
+		if (type == BUILD_ID_NOTE && name_size == 4 && !memcmp(data, "GNU", 4) && id_size) {
+			id->size = (uint8_t)(id_size < TL_BUILD_ID_MAX ? id_size : TL_BUILD_ID_MAX);
+			memcpy(id->data, data + name_room, id->size);
 			return true;
 		}
 		if (room > size - name_room)
@@ -76,7 +81,8 @@ static void read_build_id_of_segments(struct symbols_elf *elf)
 		data = elf_getdata_rawchunk(elf->elf, (int64_t)phdr.p_offset, phdr.p_filesz,
 					    ELF_T_BYTE);
 		if (data && data->d_buf &&
-		    note_build_id(elf, data->d_buf, data->d_size, phdr.p_align == 8 ? 8 : 4))
+		    symbols_note_build_id(data->d_buf, data->d_size, phdr.p_align == 8 ? 8 : 4,
+					  elf->is_big_endian, &elf->build_id))
 			return;
 	}
 }
@@ -90,7 +96,7 @@ static void read_debuglink(struct symbols_elf *elf, Elf_Data *data)
 	    memchr(name, '/', len))
 		return;
 	memcpy(elf->debuglink, name, len + 1);
-	elf->debuglink_crc = get_u32(elf, (const uint8_t *)name + crc_at);
+	elf->debuglink_crc = get_u32(elf->is_big_endian, (const uint8_t *)name + crc_at);
 }
 
 /* One walk over the sections, by type and name. */
@@ -120,8 +126,9 @@ static void read_sections(struct symbols_elf *elf)
 			elf->dynsym = index;
 		else if (shdr.sh_type == SHT_NOTE && !elf->build_id.size &&
 			 (data = elf_rawdata(section, NULL)) && data->d_buf)
-			note_build_id(elf, data->d_buf, data->d_size,
-				      shdr.sh_addralign == 8 ? 8 : 4);
+			symbols_note_build_id(data->d_buf, data->d_size,
+					      shdr.sh_addralign == 8 ? 8 : 4, elf->is_big_endian,
+					      &elf->build_id);
 		if (!name || shdr.sh_type == SHT_NOBITS)
 			continue;
 		if (!strcmp(name, ".opd"))
@@ -193,6 +200,87 @@ int symbols_elf_open_memory(struct symbols_elf *out, const char *name, uint8_t *
 	return ret;
 }
 
+/* All of an input, plain or compressed, up to `limit` bytes. */
+static int inflate_all(struct tl_input *in, size_t limit, uint8_t **out, size_t *size,
+		       struct tl_error *err)
+{
+	size_t capacity = 0, used = 0;
+	uint8_t *buffer = NULL;
+	int ret = TL_OK;
+
+	for (;;) {
+		const uint8_t *data;
+		size_t len;
+
+		ret = tl_input_window(in, used, INFLATE_STEP, &data, &len, err);
+		if (ret == TL_OK && len > limit - used)
+			ret = tl_fail(err, TL_FORMAT, "%s inflates to more than %zu bytes",
+				      tl_input_name(in), limit);
+		if (ret == TL_OK && len)
+			ret = tl_grow(&buffer, &capacity, used + len, err);
+		if (ret < 0 || !len)
+			break;
+		memcpy(buffer + used, data, len);
+		used += len;
+	}
+	if (ret == TL_OK && !used)
+		ret = tl_fail(err, TL_FORMAT, "%s is empty", tl_input_name(in));
+	if (ret < 0) {
+		free(buffer);
+		buffer = NULL;
+	}
+	*out = buffer;
+	*size = used;
+	return ret;
+}
+
+int symbols_elf_open_packed(struct symbols_elf *out, const char *path, size_t limit,
+			    struct tl_error *err)
+{
+	struct tl_input *in = NULL;
+	uint8_t *data;
+	struct stat st;
+	size_t size;
+	int fd = symbols_open_regular(path, &st);
+	int ret;
+
+	memset(out, 0, sizeof(*out));
+	if (fd < 0)
+		return tl_fail(err, TL_IO, "%s: %s", path, strerror(errno));
+	close(fd);
+	ret = tl_input_open(&in, path, err);
+	if (ret < 0)
+		return ret;
+	if (!tl_input_is_compressed(in)) {
+		tl_input_close(in);
+		return symbols_elf_open(out, path, err);
+	}
+	ret = inflate_all(in, limit, &data, &size, err);
+	tl_input_close(in);
+	return ret < 0 ? ret : symbols_elf_open_memory(out, path, data, size, err);
+}
+
+int symbols_elf_open_debugdata(struct symbols_elf *out, struct symbols_elf *elf,
+			       struct tl_error *err)
+{
+	Elf_Scn *section = elf->debugdata ? elf_getscn(elf->elf, elf->debugdata) : NULL;
+	Elf_Data *packed = section ? elf_rawdata(section, NULL) : NULL;
+	struct tl_input *in = NULL;
+	uint8_t *data;
+	size_t size;
+	int ret;
+
+	memset(out, 0, sizeof(*out));
+	if (!packed || !packed->d_buf || !packed->d_size)
+		return tl_fail(err, TL_NOTHING, "%s has no .gnu_debugdata", elf->path);
+	ret = tl_input_open_memory(&in, elf->path, packed->d_buf, packed->d_size, err);
+	if (ret < 0)
+		return ret;
+	ret = inflate_all(in, DEBUGDATA_MAX, &data, &size, err);
+	tl_input_close(in);
+	return ret < 0 ? ret : symbols_elf_open_memory(out, elf->path, data, size, err);
+}
+
 void symbols_elf_close(struct symbols_elf *elf)
 {
 	if (elf->elf)
@@ -210,19 +298,22 @@ int symbols_elf_segments(struct symbols_elf *elf, struct symbols_segment **out, 
 	struct symbols_segment *segments = NULL;
 	size_t headers = 0, used = 0, capacity = 0;
 
+	Elf_Scn *section = NULL;
+	GElf_Shdr shdr;
+	int ret = TL_OK;
+
 	*out = NULL;
 	*count = 0;
 	if (elf_getphdrnum(elf->elf, &headers) < 0)
-		return TL_OK;
+		headers = 0;
 	for (size_t i = 0; i < headers; i++) {
 		GElf_Phdr phdr;
 
 		if (!gelf_getphdr(elf->elf, (int)i, &phdr) || phdr.p_type != PT_LOAD)
 			continue;
-		if (tl_grow(&segments, &capacity, used + 1, err) < 0) {
-			free(segments);
-			return TL_NOMEM;
-		}
+		ret = tl_grow(&segments, &capacity, used + 1, err);
+		if (ret < 0)
+			break;
 		segments[used++] = (struct symbols_segment) {
 			.vaddr = phdr.p_vaddr,
 			.offset = phdr.p_offset,
@@ -231,6 +322,26 @@ int symbols_elf_segments(struct symbols_elf *elf, struct symbols_segment **out, 
 			.align = phdr.p_align,
 			.is_exec = phdr.p_flags & PF_X,
 		};
+	}
+	/* The little files that perf inject makes of JIT code have sections only. */
+	while (!headers && ret == TL_OK && (section = elf_nextscn(elf->elf, section))) {
+		if (!gelf_getshdr(section, &shdr) || shdr.sh_type != SHT_PROGBITS ||
+		    !(shdr.sh_flags & SHF_EXECINSTR))
+			continue;
+		ret = tl_grow(&segments, &capacity, used + 1, err);
+		if (ret < 0)
+			break;
+		segments[used++] = (struct symbols_segment) {
+			.vaddr = shdr.sh_addr,
+			.offset = shdr.sh_offset,
+			.file_size = shdr.sh_size,
+			.memory_size = shdr.sh_size,
+			.is_exec = true,
+		};
+	}
+	if (ret < 0) {
+		free(segments);
+		return ret;
 	}
 	*out = segments;
 	*count = used;
@@ -246,7 +357,6 @@ enum {
 
 struct section_facts {
 	uint8_t *flags;
-	uint64_t *addresses; /* ET_REL: what to add to st_value, which counts from the section */
 	size_t count;
 };
 
@@ -257,12 +367,27 @@ static bool holds_labels(Elf *elf, size_t names, const GElf_Shdr *shdr)
 	return name && (strstr(name, "text") || strstr(name, "data"));
 }
 
+/*
+ * A kernel module is not linked: its symbols count from their sections, and where those went nobody
+ * wrote down, but for the first with code, which is at the module's own address.
+ */
+static bool is_first_code(bool *has_code, const GElf_Shdr *shdr)
+{
+	bool is_code = shdr->sh_type == SHT_PROGBITS && (shdr->sh_flags & SHF_EXECINSTR) &&
+		       (shdr->sh_flags & SHF_ALLOC) && shdr->sh_size;
+	bool is_first = is_code && !*has_code;
+
+	*has_code |= is_code;
+	return is_first;
+}
+
 /* What symbols need to know of their section. A debug file's section names may be gone: then the
  * other file tells. */
 static int section_facts(struct section_facts *facts, struct symbols_elf *elf,
 			 struct symbols_elf *runtime, struct tl_error *err)
 {
 	size_t names = 0, runtime_names = 0, count = 0;
+	bool has_code = false;
 
 	memset(facts, 0, sizeof(*facts));
 	if (elf_getshdrnum(elf->elf, &count) < 0 || elf_getshdrstrndx(elf->elf, &names) < 0)
@@ -270,8 +395,7 @@ static int section_facts(struct section_facts *facts, struct symbols_elf *elf,
 	if (elf_getshdrstrndx(runtime->elf, &runtime_names) < 0)
 		runtime_names = 0;
 	facts->flags = tl_alloc(count, 1, err);
-	facts->addresses = tl_alloc(count, sizeof(*facts->addresses), err);
-	if (!facts->flags || !facts->addresses)
+	if (!facts->flags)
 		return TL_NOMEM;
 	facts->count = count;
 	for (size_t i = 1; i < count; i++) {
@@ -281,8 +405,8 @@ static int section_facts(struct section_facts *facts, struct symbols_elf *elf,
 			continue;
 		if (shdr.sh_flags & SHF_ALLOC)
 			facts->flags[i] |= SECTION_ALLOC;
-		if (elf->type == ET_REL)
-			facts->addresses[i] = shdr.sh_addr;
+		if (elf->type == ET_REL && !is_first_code(&has_code, &shdr))
+			facts->flags[i] &= ~SECTION_ALLOC;
 		if (shdr.sh_type == SHT_NOBITS && runtime != elf) {
 			if (gelf_getshdr(elf_getscn(runtime->elf, i), &shdr) &&
 			    holds_labels(runtime->elf, runtime_names, &shdr))
@@ -297,7 +421,6 @@ static int section_facts(struct section_facts *facts, struct symbols_elf *elf,
 static void section_facts_release(struct section_facts *facts)
 {
 	free(facts->flags);
-	free(facts->addresses);
 }
 
 /* Marks of the assembler between code and data, not names: $a $d $t $x and $x.1 */
@@ -349,7 +472,7 @@ static void follow_opd(const struct opd *opd, const struct symbols_elf *runtime,
 	uint64_t at = sym->st_value - opd->address;
 
 	if (opd->section && sym->st_shndx == opd->section && opd->size >= 8 && at <= opd->size - 8)
-		sym->st_value = get_u64(runtime, opd->data + at);
+		sym->st_value = get_u64(runtime->is_big_endian, opd->data + at);
 }
 
 /* *base is where the names of this table begin among the strings. */
@@ -389,8 +512,7 @@ static int load_one_table(struct symbols_table *table, struct symbols_elf *elf,
 		if (elf->machine == EM_ARM && GELF_ST_TYPE(sym.st_info) == STT_FUNC)
 			sym.st_value &= ~UINT64_C(1); /* says Thumb, is no address */
 		bind = GELF_ST_BIND(sym.st_info);
-		entry.start = sym.st_value +
-			      (sym.st_shndx < facts.count ? facts.addresses[sym.st_shndx] : 0);
+		entry.start = sym.st_value;
 		entry.size = sym.st_size > UINT32_MAX ? UINT32_MAX : (uint32_t)sym.st_size;
 		entry.name = *base + sym.st_name;
 		entry.binding = bind == STB_WEAK     ? SYMBOLS_WEAK
@@ -447,8 +569,8 @@ static void plt_sizes(const struct symbols_elf *elf, const GElf_Shdr *shdr, stru
 }
 
 struct plt_slot {
-	uint64_t got;
-	uint32_t symbol;
+	uint64_t got, addend;
+	uint32_t symbol; /* 0: an indirect function of this file, whose resolver is at the addend */
 };
 
 static int compare_slots(const void *a, const void *b)
@@ -477,21 +599,45 @@ static int read_slots(struct symbols_elf *elf, Elf_Scn *section, bool has_addend
 		GElf_Rela rela;
 		GElf_Rel rel;
 
-		if (has_addend && gelf_getrela(data, (int)i, &rela))
-			slots[i] = (struct plt_slot) { rela.r_offset,
-						       (uint32_t)GELF_R_SYM(rela.r_info) };
-		else if (!has_addend && gelf_getrel(data, (int)i, &rel))
-			slots[i] = (struct plt_slot) { rel.r_offset,
-						       (uint32_t)GELF_R_SYM(rel.r_info) };
+		if (has_addend && gelf_getrela(data, (int)i, &rela)) {
+			slots[i].got = rela.r_offset;
+			slots[i].addend = (uint64_t)rela.r_addend;
+			slots[i].symbol = (uint32_t)GELF_R_SYM(rela.r_info);
+		} else if (!has_addend && gelf_getrel(data, (int)i, &rel)) {
+			slots[i].got = rel.r_offset;
+			slots[i].symbol = (uint32_t)GELF_R_SYM(rel.r_info);
+		}
 	}
 	qsort(slots, *count, sizeof(*slots), compare_slots);
 	*out = slots;
 	return TL_OK;
 }
 
-static int add_stubs(struct symbols_table *table, struct symbols_elf *elf, const struct plt *plt,
-		     const struct plt_slot *slots, size_t count, uint32_t base,
-		     struct tl_error *err)
+/* The name of what a stub calls, as an offset into the strings; false: it has none. */
+static bool stub_name(const struct symbols_table *table, Elf_Data *symbols,
+		      const struct plt_slot *slot, uint32_t base, uint32_t *name)
+{
+	const struct symbols_entry *target;
+	GElf_Sym sym;
+
+	if (slot->symbol) {
+		if (!symbols || !gelf_getsym(symbols, (int)slot->symbol, &sym) || !sym.st_name ||
+		    base + (uint64_t)sym.st_name >= table->strings_size)
+			return false;
+		*name = base + sym.st_name;
+		return true;
+	}
+	target = slot->addend ? symbols_table_find(table, slot->addend) : NULL;
+	if (!target || target->start != slot->addend)
+		return false;
+	*name = target->name;
+	return true;
+}
+
+/* `named` entries are sorted already; stubs are added behind them. */
+static int add_stubs(struct symbols_table *table, size_t named, struct symbols_elf *elf,
+		     const struct plt *plt, const struct plt_slot *slots, size_t count,
+		     uint32_t base, struct tl_error *err)
 {
 	Elf_Data *symbols = elf_getdata(elf_getscn(elf->elf, elf->dynsym), NULL);
 	uint64_t at = plt->address + plt->header;
@@ -504,14 +650,12 @@ static int add_stubs(struct symbols_table *table, struct symbols_elf *elf, const
 					       .size = (uint32_t)plt->entry,
 					       .binding = SYMBOLS_GLOBAL,
 					       .flags = SYMBOLS_PLT };
-		GElf_Sym sym;
+		struct symbols_table sorted = *table;
 
 		at += plt->entry;
-		if (!symbols || !gelf_getsym(symbols, (int)slots[i].symbol, &sym) ||
-		    base + (uint64_t)sym.st_name >= table->strings_size)
-			continue;
-		entry.name = base + sym.st_name;
-		ret = symbols_table_add(table, &entry, err);
+		sorted.count = named;
+		if (stub_name(&sorted, symbols, &slots[i], base, &entry.name))
+			ret = symbols_table_add(table, &entry, err);
 	}
 	return ret;
 }
@@ -524,6 +668,7 @@ static int load_plt(struct symbols_table *table, struct symbols_elf *elf, bool h
 	struct plt_slot *slots = NULL;
 	Elf_Scn *section = NULL, *relocations = NULL;
 	size_t names = 0, count = 0;
+	size_t named = table->count;
 	bool has_addend = false;
 	Elf_Data *strings;
 	GElf_Shdr shdr;
@@ -555,9 +700,9 @@ static int load_plt(struct symbols_table *table, struct symbols_elf *elf, bool h
 	if (ret == TL_OK && !has_base)
 		ret = symbols_table_add_strings(table, strings->d_buf, strings->d_size, &base, err);
 	if (ret == TL_OK)
-		ret = add_stubs(table, elf, &plt, slots, count, base, err);
+		ret = add_stubs(table, named, elf, &plt, slots, count, base, err);
 	if (ret == TL_OK)
-		ret = add_stubs(table, elf, &second, slots, count, base, err);
+		ret = add_stubs(table, named, elf, &second, slots, count, base, err);
 	free(slots);
 	return ret;
 }

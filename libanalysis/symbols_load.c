@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/sysmacros.h>
+#include <sys/auxv.h>
 #include <unistd.h>
 
 #include <elf.h>
@@ -172,6 +173,25 @@ static bool debuglink_fits(const struct search *search, const struct symbols_elf
 
 /* ---- looking ---- */
 
+/* Takes `elf` for names or code or both, if there is none better; 1 when both are there. */
+static int take(struct search *search, struct symbols_elf *elf)
+{
+	bool wants_names = elf->symtab && !search->has_names;
+	bool wants_code = elf->has_code && !search->has_runtime;
+
+	if (wants_code) {
+		search->runtime = *elf;
+		search->has_runtime = true;
+		search->is_same |= wants_names;
+	} else if (wants_names) {
+		search->names = *elf;
+	}
+	search->has_names |= wants_names;
+	if (wants_code || wants_names)
+		memset(elf, 0, sizeof(*elf));
+	return search->has_names && search->has_runtime;
+}
+
 static int visit(const char *path, void *payload, struct tl_error *err)
 {
 	struct search *search = payload;
@@ -182,32 +202,68 @@ static int visit(const char *path, void *payload, struct tl_error *err)
 
 	if (ret == TL_NOMEM)
 		return tl_fail(err, TL_NOMEM, "%s", why.text);
-	if (ret == TL_IO)
-		return errno == ENOENT || errno == ENOTDIR
-			       ? 0
-			       : symbols_note(search->dso, TL_DSO_NOT_ELF, err, "%s", why.text);
+	if (ret == TL_IO && (errno == ENOENT || errno == ENOTDIR))
+		return 0;
 	if (ret < 0)
 		return symbols_note(search->dso, TL_DSO_NOT_ELF, err, "%s", why.text);
 	ret = judge(search, &elf, &is_accepted, err);
-	if (ret == TL_OK && is_accepted && debuglink_fits(search, &elf)) {
-		bool wants_names = elf.symtab && !search->has_names;
-		bool wants_code = elf.has_code && !search->has_runtime;
-
-		if (wants_code) {
-			search->runtime = elf;
-			search->has_runtime = true;
-			search->has_names |= wants_names;
-			search->is_same |= wants_names;
-			memset(&elf, 0, sizeof(elf));
-		} else if (wants_names) {
-			search->names = elf;
-			search->has_names = true;
-			memset(&elf, 0, sizeof(elf));
-		}
-	}
+	if (ret == TL_OK && is_accepted && debuglink_fits(search, &elf))
+		ret = take(search, &elf);
 	symbols_elf_close(&elf);
-	return ret < 0 ? ret : search->has_names && search->has_runtime;
+	return ret;
 }
+
+/* ---- the vdso of this process ---- */
+
+static uint8_t *copy_own_vdso(size_t *size)
+{
+	uintptr_t start = getauxval(AT_SYSINFO_EHDR);
+	unsigned long long from, to;
+	char *maps, *mark;
+	uint8_t *data = NULL;
+
+	if (!start || symbols_read_file("/proc/self/maps", 1u << 24, &maps, size, NULL) < 0)
+		return NULL;
+	mark = strstr(maps, "[vdso]\n");
+	while (mark && mark > maps && mark[-1] != '\n')
+		mark--;
+	if (mark && sscanf(mark, "%llx-%llx", &from, &to) == 2 && from == start && to > from) {
+		*size = (size_t)(to - from);
+		data = malloc(*size);
+		if (data)
+			memcpy(data, (const void *)start, *size);
+	}
+	free(maps);
+	return data;
+}
+
+/* It is in no file, but every process of this boot has the same one. */
+static int visit_own_vdso(struct search *search, struct tl_error *err)
+{
+	struct tl_symbols_dso *dso = search->dso;
+	const struct tl_build_id *wanted = &dso->description.build_id;
+	const char *why = "it has another build-id";
+	struct symbols_elf elf;
+	uint8_t *data;
+	size_t size;
+	int ret = 0;
+
+	data = dso->symbols->options.symfs ? NULL : copy_own_vdso(&size);
+	if (!data)
+		return 0;
+	if (symbols_elf_open_memory(&elf, "[vdso] of the running kernel", data, size, NULL) < 0)
+		return 0;
+	if (wanted->size ? symbols_build_id_equal(wanted, &elf.build_id)
+			 : symbols_is_this_boot(dso->symbols, &why))
+		ret = take(search, &elf);
+	else
+		ret = symbols_note(dso, TL_DSO_MISMATCH, err,
+				   "the [vdso] of the running kernel is not used: %s", why);
+	symbols_elf_close(&elf);
+	return ret;
+}
+
+/* ---- where to look ---- */
 
 static bool is_no_file(const char *path)
 {
@@ -240,9 +296,14 @@ static int look(struct search *search, const char *path, bool is_deleted, struct
 	const char *leaf = d->kind == TL_DSO_VDSO ? "vdso" : "elf";
 	int ret = symbols_visit_caches(s, &d->build_id, leaf, visit, search, err);
 
-	if (ret == 0 && d->kind == TL_DSO_VDSO)
-		return symbols_visit_cache_section(s, "[vdso]", &d->build_id, leaf, visit, search,
-						   err);
+	if (d->kind == TL_DSO_VDSO) {
+		if (ret == 0)
+			ret = symbols_visit_cache_section(s, "[vdso]", &d->build_id, leaf, visit,
+							  search, err);
+		if (ret == 0 && !search->has_runtime)
+			ret = visit_own_vdso(search, err);
+		return ret < 0 ? ret : TL_OK;
+	}
 	if (ret == 0)
 		ret = symbols_visit_caches(s, &d->build_id, "debug", visit, search, err);
 	/* a file that has the path now is another one than the one deleted, unless an id says so */
@@ -261,6 +322,50 @@ static int look(struct search *search, const char *path, bool is_deleted, struct
 
 /* ---- taking ---- */
 
+/* Distributions without debug packages leave the names of local functions in the binary, packed. */
+static int take_debugdata(struct search *search, struct tl_error *why)
+{
+	struct symbols_elf inner;
+	int ret = symbols_elf_open_debugdata(&inner, &search->runtime, why);
+
+	if (ret == TL_NOMEM)
+		return ret;
+	if (ret < 0) { /* an extra: what the binary says itself is enough */
+		tl_error_clear(why);
+		return TL_OK;
+	}
+	if (inner.symtab) {
+		ret = symbols_elf_load(&search->dso->table, &inner, &search->runtime, why);
+		if (ret == TL_FORMAT) {
+			tl_error_clear(why);
+			ret = TL_OK;
+		}
+	}
+	symbols_elf_close(&inner);
+	return ret;
+}
+
+/* What the unwinder will ask for: memory that is no file is kept, a file is found again. */
+static int take_image(struct tl_symbols_dso *dso, struct symbols_elf *runtime, struct tl_error *err)
+{
+	if (runtime->memory) {
+		dso->image_copy = malloc(runtime->memory_size);
+		if (!dso->image_copy)
+			return tl_fail(err, TL_NOMEM, "out of memory: %s", runtime->path);
+		memcpy(dso->image_copy, runtime->memory, runtime->memory_size);
+		dso->image.data = dso->image_copy;
+		dso->image.size = runtime->memory_size;
+		dso->is_image_tried = true;
+		return TL_OK;
+	}
+	dso->runtime_facts.path = tl_strdup_n(runtime->path, strlen(runtime->path), err);
+	if (!dso->runtime_facts.path)
+		return TL_NOMEM;
+	dso->runtime_facts.fd = -1;
+	dso->runtime_facts.st = runtime->st;
+	return TL_OK;
+}
+
 static int take_names(struct search *search, struct tl_error *err)
 {
 	struct tl_symbols_dso *dso = search->dso;
@@ -272,6 +377,8 @@ static int take_names(struct search *search, struct tl_error *err)
 
 	dso->table.is_mangled = true;
 	ret = symbols_elf_load(&dso->table, names, runtime, &why);
+	if (ret == TL_OK && !search->has_names && runtime->debugdata)
+		ret = take_debugdata(search, &why);
 	if (ret == TL_NOMEM)
 		return tl_fail(err, TL_NOMEM, "%s", why.text);
 	if (ret < 0)
@@ -279,13 +386,9 @@ static int take_names(struct search *search, struct tl_error *err)
 	ret = symbols_elf_segments(runtime, &dso->segments, &dso->segment_count, err);
 	if (ret < 0)
 		return ret;
-	if (search->has_runtime) {
-		dso->runtime_facts.path = tl_strdup_n(runtime->path, strlen(runtime->path), err);
-		if (!dso->runtime_facts.path)
-			return TL_NOMEM;
-		dso->runtime_facts.fd = -1;
-		dso->runtime_facts.st = runtime->st;
-	}
+	ret = search->has_runtime ? take_image(dso, runtime, err) : TL_OK;
+	if (ret < 0)
+		return ret;
 	if (!dso->table.count)
 		return symbols_note(dso, TL_DSO_STRIPPED, err,
 				    "%s has no symbols, and no debug file of it was found",

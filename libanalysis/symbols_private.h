@@ -13,7 +13,8 @@
 /* ---- a table of names: symbols_table.c ----------------------------------------------------- */
 
 enum {
-	SYMBOLS_PLT = 1, /* shown with "@plt" behind the name of what it calls */
+	SYMBOLS_PLT = 1,     /* shown with "@plt" behind the name of what it calls */
+	SYMBOLS_GUESSED = 2, /* had no size: reaches to the next one, whatever that is */
 };
 
 enum { SYMBOLS_LOCAL, SYMBOLS_GLOBAL, SYMBOLS_WEAK }; /* as STB_* */
@@ -34,7 +35,8 @@ struct symbols_table {
 	size_t count, capacity;
 	char *strings; /* blocks of terminated names, one behind the other */
 	size_t strings_size;
-	uint32_t *wider; /* nearest entry before this one that ends after it; NULL: no overlaps */
+	uint32_t *wider; /* nearest entry before this one, of those with a size, that ends after it;
+			    NULL: no overlaps */
 	bool is_mangled; /* aliases are judged by their demangled names */
 	struct tl_arena shown_arena;
 	struct symbols_shown {
@@ -56,7 +58,7 @@ int symbols_table_add(struct symbols_table *table, const struct symbols_entry *e
 int symbols_table_sort(struct symbols_table *table, struct tl_error *err);
 /* Gives entries without a size the room up to the next one; sorted only. */
 void symbols_table_set_ends(struct symbols_table *table);
-/* Ready for lookups: call once, after the last change. */
+/* Ready for lookups: call after the last change. */
 int symbols_table_finish(struct symbols_table *table, struct tl_error *err);
 /* The entry that names `address`, aliases resolved as perf does; NULL: none. */
 struct symbols_entry *symbols_table_find(const struct symbols_table *table, uint64_t address);
@@ -124,9 +126,75 @@ int symbols_elf_load(struct symbols_table *table, struct symbols_elf *syms,
 /* The loadable segments; *out is the caller's to free. */
 int symbols_elf_segments(struct symbols_elf *elf, struct symbols_segment **out, size_t *count,
 			 struct tl_error *err);
+/* A file that may be compressed, inflated up to `limit` bytes. */
+int symbols_elf_open_packed(struct symbols_elf *out, const char *path, size_t limit,
+			    struct tl_error *err);
+/* The GNU build-id among notes; false: none. */
+bool symbols_note_build_id(const uint8_t *data, size_t size, size_t align, bool is_big_endian,
+			   struct tl_build_id *id);
 /* The inner ELF file of .gnu_debugdata; TL_NOTHING when there is none. */
 int symbols_elf_open_debugdata(struct symbols_elf *out, struct symbols_elf *elf,
 			       struct tl_error *err);
+
+/* ---- the kernel: symbols_kernel.c ----------------------------------------------------------- */
+
+struct symbols_kernel {
+	struct symbols_table table; /* of the kernel, and of its modules when it is kallsyms */
+	const char **modules;	    /* names, numbered from 1 in the entries */
+	size_t module_count, module_capacity;
+	uint64_t relocation; /* recorded address = address in the table + relocation */
+};
+
+/*
+ * Takes over `text` (from malloc, terminated behind `size` bytes), which becomes the table's
+ * strings, also on failure. TL_NOTHING: the addresses are all 0. TL_FORMAT: it is no kallsyms.
+ */
+int symbols_kallsyms_parse(struct symbols_kernel *k, char *text, size_t size, struct tl_error *err);
+void symbols_kernel_release(struct symbols_kernel *k);
+/* Was this recorded here, since the machine was started? If not, *why says what is different. */
+bool symbols_is_this_boot(const struct tl_symbols *symbols, const char **why);
+/* Does `pid` run since before `unix_ns`? */
+bool symbols_process_is_older(int32_t pid, int64_t unix_ns);
+
+int symbols_load_kernel(struct tl_symbols_dso *dso, struct tl_error *err);
+int symbols_load_module(struct tl_symbols_dso *dso, struct tl_error *err);
+/* The entry for an offset of a module, in which table, and the offset as an address of that table. */
+struct symbols_entry *symbols_find_module(struct tl_symbols_dso *dso, uint64_t offset,
+					  struct symbols_table **table, uint64_t *address);
+
+/* ---- code made at run time: symbols_jit.c --------------------------------------------------- */
+
+struct tl_input;
+
+struct symbols_jit {
+	struct symbols_table table; /* perf map: in the order of lines; jitdump: the strings only */
+	struct symbols_span {
+		uint64_t start;
+		uint32_t entry; /* of the table; UINT32_MAX: a gap */
+	} * spans;
+	size_t span_count, span_capacity;
+	struct symbols_jit_code {
+		struct symbols_entry entry;
+		int64_t time, until; /* loaded, moved away */
+		uint32_t wider;	     /* nearest earlier one that ends later */
+		uint32_t latest;     /* while reading: the last one of this index and address */
+	} * codes;
+	size_t code_count, code_capacity;
+	bool is_timeless; /* times are of a clock that samples do not have */
+	char *names;	  /* while reading */
+	size_t names_size, name_capacity;
+	struct tl_index by_code; /* while reading: first one of a code index and address */
+};
+
+/* Takes over `text` (from malloc, terminated behind `size` bytes), also on failure. */
+int symbols_perf_map_parse(struct symbols_jit *jit, char *text, size_t size, struct tl_error *err);
+/* `damage` is filled when a part could not be read; what came before it is kept. */
+int symbols_jitdump_read(struct symbols_jit *jit, struct tl_input *in, struct tl_error *damage,
+			 struct tl_error *err);
+struct symbols_entry *symbols_jit_find(struct symbols_jit *jit, uint64_t ip, int64_t ts);
+void symbols_jit_release(struct symbols_jit *jit);
+int symbols_load_perf_map(struct tl_symbols_dso *dso, struct tl_error *err);
+int symbols_load_jitdump(struct tl_symbols_dso *dso, struct tl_error *err);
 
 /* ---- where files are: symbols_find.c -------------------------------------------------------- */
 
@@ -187,6 +255,10 @@ struct tl_symbols_dso {
 	struct symbols_table table;
 	struct symbols_segment *segments;
 	size_t segment_count;
+	struct symbols_jit jit;
+	struct symbols_kernel kernel;
+	struct tl_symbols_dso *module_kernel; /* a module named by the kernel's table */
+	uint16_t module_number;
 	/* for the unwinder */
 	struct symbols_elf runtime_facts; /* path and st only: nothing is open */
 	struct tl_symbols_image image;

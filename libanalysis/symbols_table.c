@@ -145,9 +145,12 @@ void symbols_table_set_ends(struct symbols_table *table)
 	struct symbols_entry *e = table->entries;
 
 	/* An alias at the same address leaves a size of 0: the last of them gets the room. */
-	for (size_t i = 0; i + 1 < table->count; i++)
-		if (!e[i].size)
+	for (size_t i = 0; i + 1 < table->count; i++) {
+		if (!e[i].size) {
 			e[i].size = saturated(e[i + 1].start - e[i].start);
+			e[i].flags |= SYMBOLS_GUESSED;
+		}
+	}
 	/* Nobody knows where the last one ends; perf gives it the rest of its page and another. */
 	if (table->count && !e[table->count - 1].size) {
 		uint64_t start = e[table->count - 1].start;
@@ -164,13 +167,25 @@ static uint64_t entry_end(const struct symbols_entry *e)
 	return __builtin_add_overflow(e->start, e->size, &end) ? UINT64_MAX : end;
 }
 
+/* Entries that came between after ends were guessed end the guess. */
+static void clip_guesses(struct symbols_table *table)
+{
+	struct symbols_entry *e = table->entries;
+
+	for (size_t i = 0; i + 1 < table->count; i++)
+		if ((e[i].flags & SYMBOLS_GUESSED) && e[i].size > e[i + 1].start - e[i].start)
+			e[i].size = (uint32_t)(e[i + 1].start - e[i].start);
+}
+
 int symbols_table_finish(struct symbols_table *table, struct tl_error *err)
 {
 	const struct symbols_entry *e = table->entries;
 	bool overlaps = false;
+	uint32_t sized = NONE;
 
 	free(table->wider);
 	table->wider = NULL;
+	clip_guesses(table);
 	for (size_t i = 0; i + 1 < table->count && !overlaps; i++)
 		overlaps = entry_end(&e[i]) > e[i + 1].start && e[i].start != e[i + 1].start;
 	if (!overlaps)
@@ -179,10 +194,13 @@ int symbols_table_finish(struct symbols_table *table, struct tl_error *err)
 	if (!table->wider)
 		return tl_fail(err, TL_NOMEM, "out of memory: %zu symbols", table->count);
 	for (size_t i = 0; i < table->count; i++) {
-		uint32_t w = i ? (uint32_t)(i - 1) : NONE;
+		uint32_t w = sized;
 
-		while (w != NONE && entry_end(&e[w]) <= entry_end(&e[i]))
-			w = table->wider[w];
+		if (!(e[i].flags & SYMBOLS_GUESSED)) {
+			while (w != NONE && entry_end(&e[w]) <= entry_end(&e[i]))
+				w = table->wider[w];
+			sized = (uint32_t)i;
+		}
 		table->wider[i] = w;
 	}
 	return TL_OK;
@@ -282,6 +300,7 @@ static bool covers(const struct symbols_entry *e, uint64_t address)
 struct symbols_entry *symbols_table_find(const struct symbols_table *table, uint64_t address)
 {
 	struct symbols_entry *e = table->entries;
+	struct symbols_entry *label = NULL;
 	size_t low = 0, high = table->count;
 	uint32_t i;
 
@@ -296,22 +315,27 @@ struct symbols_entry *symbols_table_find(const struct symbols_table *table, uint
 	if (!low)
 		return NULL;
 	i = (uint32_t)(low - 1);
-	/* Outwards from the nearest one before: the innermost that holds the address. */
+	/*
+	 * Outwards from the nearest one before: the innermost that holds the address. A label without
+	 * a size of its own does not cut a function that has one.
+	 */
 	while (i != NONE) {
 		struct symbols_entry *best = best_alias(table, i);
 
-		if (covers(best, address))
+		if (!covers(best, address) && covers(&e[i], address))
+			best = &e[i];
+		if (covers(best, address) && !(best->flags & SYMBOLS_GUESSED))
 			return best;
-		if (covers(&e[i], address))
-			return &e[i];
-		if (!table->wider) {
-			/* only aliases overlap: a shorter one may hide a longer one */
-			i = i && e[i - 1].start == e[i].start ? i - 1 : NONE;
+		if (covers(best, address) && !label)
+			label = best;
+		if (table->wider) {
+			i = table->wider[i];
 			continue;
 		}
-		i = table->wider[i];
+		/* only aliases overlap: a shorter one may hide a longer one */
+		i = !label && i && e[i - 1].start == e[i].start ? i - 1 : NONE;
 	}
-	return NULL;
+	return label;
 }
 
 /* ---- names as shown ---- */
