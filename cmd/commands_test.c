@@ -133,16 +133,18 @@ static void examples_can_be_parsed(void **state)
 	}
 }
 
+/* What was printed last; a global, for the stream writes to it until it is closed. */
+static char *printed;
+static size_t printed_length;
+
 /* Prints into memory; the caller frees. */
 static char *captured(void (*print)(FILE *, const struct command *), const struct command *command)
 {
-	char *text = NULL;
-	size_t length;
-	FILE *file = open_memstream(&text, &length);
+	FILE *file = open_memstream(&printed, &printed_length);
 
 	print(file, command);
 	fclose(file);
-	return text;
+	return printed;
 }
 
 static void help_fits_eighty_columns(void **state)

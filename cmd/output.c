@@ -27,6 +27,7 @@ struct output {
 	const char *key, *title; /* of the table that is open */
 	const struct column *columns;
 	size_t column_count;
+	bool is_list;
 	int64_t row_count;
 	char **texts; /* TABLE: row_count * column_count */
 	size_t text_count, text_capacity;
@@ -192,10 +193,37 @@ static void print_padded(FILE *file, const char *text, size_t width, bool is_rig
 	fputs(is_last ? "\n" : "  ", file);
 }
 
+static size_t last_shown_column(const struct output *o)
+{
+	size_t last = 0;
+
+	for (size_t i = 0; i < o->column_count; i++) {
+		if (!o->columns[i].is_detail)
+			last = i;
+	}
+	return last;
+}
+
+static void print_line(struct output *o, char *const *texts, const size_t *widths)
+{
+	size_t last = last_shown_column(o);
+
+	for (size_t i = 0; i < o->column_count; i++) {
+		if (!o->columns[i].is_detail)
+			print_padded(o->file, texts ? texts[i] : o->columns[i].title, widths[i],
+				     o->columns[i].kind != COLUMN_TEXT, i == last);
+	}
+}
+
 static int end_table(struct output *o, struct tl_error *err)
 {
-	size_t *widths = tl_alloc(o->column_count, sizeof(*widths), err);
+	size_t *widths;
 
+	if (!o->text_count) {
+		fputs("none\n", o->file);
+		return TL_OK;
+	}
+	widths = tl_alloc(o->column_count, sizeof(*widths), err);
 	if (!widths)
 		return TL_NOMEM;
 	for (size_t i = 0; i < o->column_count; i++)
@@ -206,17 +234,9 @@ static int end_table(struct output *o, struct tl_error *err)
 		if (width > widths[i % o->column_count])
 			widths[i % o->column_count] = width;
 	}
-	for (size_t i = 0; i < o->column_count && o->text_count; i++)
-		print_padded(o->file, o->columns[i].title, widths[i],
-			     o->columns[i].kind != COLUMN_TEXT, i + 1 == o->column_count);
-	for (size_t i = 0; i < o->text_count; i++) {
-		size_t column = i % o->column_count;
-
-		print_padded(o->file, o->texts[i], widths[column],
-			     o->columns[column].kind != COLUMN_TEXT, column + 1 == o->column_count);
-	}
-	if (!o->text_count)
-		fputs("none\n", o->file);
+	print_line(o, NULL, widths);
+	for (size_t i = 0; i < o->text_count; i += o->column_count)
+		print_line(o, o->texts + i, widths);
 	free(widths);
 	return TL_OK;
 }
@@ -345,13 +365,21 @@ static void print_csv_header(struct output *o)
 
 /* ---- the document ------------------------------------------------------------------------- */
 
+int output_check(const struct output_options *options, struct tl_error *err)
+{
+	if (options->is_json && options->is_csv)
+		return tl_fail(err, TL_USAGE, "--json and --csv exclude each other");
+	return TL_OK;
+}
+
 int output_open(struct output **out, FILE *file, const struct output_options *options,
 		bool is_document, struct tl_error *err)
 {
 	struct output *o;
+	int ret = output_check(options, err);
 
-	if (options->is_json && options->is_csv)
-		return tl_fail(err, TL_USAGE, "--json and --csv exclude each other");
+	if (ret < 0)
+		return ret;
 	o = tl_alloc(1, sizeof(*o), err);
 	if (!o)
 		return TL_NOMEM;
@@ -380,7 +408,9 @@ static int finish_table(struct output *o, struct tl_error *err)
 
 	if (!o->columns)
 		return TL_OK;
-	if (o->format == FORMAT_TABLE)
+	if (o->format == FORMAT_TABLE && o->is_list)
+		fputs(o->row_count ? "" : "none\n", o->file);
+	else if (o->format == FORMAT_TABLE)
 		ret = end_table(o, err);
 	else if (o->format == FORMAT_JSON)
 		fputs(o->row_count ? "\n]" : "]", o->file);
@@ -418,6 +448,7 @@ static void begin_section(struct output *o, const char *key, const char *title,
 	o->title = title;
 	o->columns = columns;
 	o->column_count = column_count;
+	o->is_list = false;
 	o->row_count = 0;
 	o->table_count++;
 }
@@ -437,20 +468,64 @@ int output_table(struct output *o, const char *key, const char *title, const str
 	return TL_OK;
 }
 
+/* Unknown things would only be in the way. */
+static int print_record_for_people(struct output *o, const struct cell *cells, struct tl_error *err)
+{
+	size_t width = 0;
+
+	for (size_t i = 0; i < o->column_count; i++) {
+		if (cells[i].is_known && !o->columns[i].is_detail &&
+		    display_width(o->columns[i].title) > width)
+			width = display_width(o->columns[i].title);
+	}
+	for (size_t i = 0; i < o->column_count; i++) {
+		char *text;
+
+		if (!cells[i].is_known || o->columns[i].is_detail)
+			continue;
+		text = cell_for_people(&o->columns[i], &cells[i], err);
+		if (!text)
+			return TL_NOMEM;
+		print_padded(o->file, o->columns[i].title, width, false, false);
+		fprintf(o->file, "%s\n", text);
+		free(text);
+	}
+	return TL_OK;
+}
+
+static int add_table_row(struct output *o, const struct cell *cells, struct tl_error *err)
+{
+	int ret = tl_grow(&o->texts, &o->text_capacity, o->text_count + o->column_count, err);
+
+	for (size_t i = 0; i < o->column_count && ret == TL_OK; i++) {
+		char *text = cell_for_people(&o->columns[i], &cells[i], err);
+
+		if (!text)
+			return TL_NOMEM;
+		o->texts[o->text_count++] = text;
+	}
+	return ret;
+}
+
+int output_list(struct output *o, const char *key, const char *title, const struct column *columns,
+		size_t column_count, struct tl_error *err)
+{
+	int ret = output_table(o, key, title, columns, column_count, err);
+
+	o->is_list = true;
+	return ret;
+}
+
 int output_row(struct output *o, const struct cell *cells, struct tl_error *err)
 {
 	int ret = TL_OK;
 
 	switch (o->format) {
 	case FORMAT_TABLE:
-		ret = tl_grow(&o->texts, &o->text_capacity, o->text_count + o->column_count, err);
-		for (size_t i = 0; i < o->column_count && ret == TL_OK; i++) {
-			char *text = cell_for_people(&o->columns[i], &cells[i], err);
-
-			if (!text)
-				return TL_NOMEM;
-			o->texts[o->text_count++] = text;
-		}
+		if (o->is_list && o->row_count)
+			fputc('\n', o->file);
+		ret = o->is_list ? print_record_for_people(o, cells, err)
+				 : add_table_row(o, cells, err);
 		break;
 	case FORMAT_JSON:
 		fputs(o->row_count ? ",\n" : "\n", o->file);
@@ -465,26 +540,6 @@ int output_row(struct output *o, const struct cell *cells, struct tl_error *err)
 	}
 	o->row_count++;
 	return ret;
-}
-
-static int print_record_for_people(struct output *o, const struct cell *cells, struct tl_error *err)
-{
-	size_t width = 0;
-
-	for (size_t i = 0; i < o->column_count; i++) {
-		if (display_width(o->columns[i].title) > width)
-			width = display_width(o->columns[i].title);
-	}
-	for (size_t i = 0; i < o->column_count; i++) {
-		char *text = cell_for_people(&o->columns[i], &cells[i], err);
-
-		if (!text)
-			return TL_NOMEM;
-		print_padded(o->file, o->columns[i].title, width, false, false);
-		fprintf(o->file, "%s\n", text);
-		free(text);
-	}
-	return TL_OK;
 }
 
 int output_record(struct output *o, const char *key, const char *title,

@@ -32,6 +32,7 @@ struct column {
 	const char *key;   /* JSON and CSV; interface, never renamed */
 	const char *title; /* table */
 	enum column_kind kind;
+	bool is_detail; /* JSON and CSV only: it would make the table too wide */
 };
 
 struct cell {
@@ -50,6 +51,8 @@ struct cell cell_flag(bool value);
 
 struct output;
 
+/* Whether the options can be meant together; before long work is done for them. */
+int output_check(const struct output_options *options, struct tl_error *err);
 /*
  * `is_document`: several tables follow. Then CSV has the columns table,row,key,value; a single
  * table is plain CSV. JSON is one object of all tables either way.
@@ -59,9 +62,12 @@ int output_open(struct output **out, FILE *file, const struct output_options *op
 /* Begins a table; the one before ends. `title` may be NULL. Columns are borrowed until it ends. */
 int output_table(struct output *output, const char *key, const char *title,
 		 const struct column *columns, size_t column_count, struct tl_error *err);
+/* The same in JSON and CSV; for people each row is one "title  value" a line, unknown left out. */
+int output_list(struct output *output, const char *key, const char *title,
+		const struct column *columns, size_t column_count, struct tl_error *err);
 /* As many cells as there are columns. */
 int output_row(struct output *output, const struct cell *cells, struct tl_error *err);
-/* A table of one row, shown as one "title: value" a line; in JSON an object. */
+/* A list of one row; in JSON an object. */
 int output_record(struct output *output, const char *key, const char *title,
 		  const struct column *columns, size_t column_count, const struct cell *cells,
 		  struct tl_error *err);

@@ -11,10 +11,10 @@
 #include <cmocka.h>
 
 static const struct column columns[] = {
-	{ "name", "name", COLUMN_TEXT },
-	{ "sample_count", "samples", COLUMN_INTEGER },
-	{ "median_ns", "median", COLUMN_DURATION },
-	{ "share_ratio", "share", COLUMN_RATIO },
+	{ "name", "name", COLUMN_TEXT, false },
+	{ "sample_count", "samples", COLUMN_INTEGER, false },
+	{ "median_ns", "median", COLUMN_DURATION, false },
+	{ "share_ratio", "share", COLUMN_RATIO, false },
 };
 
 static const struct output_options as_table, as_json = { .is_json = true },
@@ -146,12 +146,52 @@ static void print_document(struct output *output)
 static void record_is_shown_downwards(void **state)
 {
 	(void)state;
-	assert_printed(
-		&as_table, true, print_document,
-		"Case\nname     n\nsamples  3\nmedian   1.500 s\nshare    -\n\nRows\nnone\n");
+	assert_printed(&as_table, true, print_document,
+		       "Case\nname     n\nsamples  3\nmedian   1.500 s\n\nRows\nnone\n");
 	assert_printed(&as_json, true, print_document,
 		       "{\n\"case\": {\"name\": \"n\", \"sample_count\": 3, \"median_ns\": "
 		       "1500000000, \"share_ratio\": null},\n\"rows\": []\n}\n");
+}
+
+static void print_details(struct output *output)
+{
+	static const struct column with_detail[] = {
+		{ "name", "name", COLUMN_TEXT, false },
+		{ "detail", "detail", COLUMN_TEXT, true },
+	};
+	struct cell row[] = { cell_text("one"), cell_text("more") };
+	struct tl_error err = { 0 };
+
+	assert_int_equal(output_table(output, "rows", NULL, with_detail, 2, &err), TL_OK);
+	assert_int_equal(output_row(output, row, &err), TL_OK);
+}
+
+static void details_are_for_machines(void **state)
+{
+	(void)state;
+	assert_printed(&as_table, false, print_details, "name\none\n");
+	assert_printed(&as_csv, false, print_details, "name,detail\none,more\n");
+}
+
+static void print_list(struct output *output)
+{
+	struct tl_error err = { 0 };
+	struct cell first[] = { cell_text("one"), cell_integer(3) };
+	struct cell second[] = { cell_text("two"), cell_unknown() };
+
+	assert_int_equal(output_list(output, "rows", "Rows", columns, 2, &err), TL_OK);
+	assert_int_equal(output_row(output, first, &err), TL_OK);
+	assert_int_equal(output_row(output, second, &err), TL_OK);
+}
+
+static void list_is_shown_downwards_row_by_row(void **state)
+{
+	(void)state;
+	assert_printed(&as_table, false, print_list,
+		       "Rows\nname     one\nsamples  3\n\nname  two\n");
+	assert_printed(&as_json, false, print_list,
+		       "{\n\"rows\": [\n{\"name\": \"one\", \"sample_count\": 3},\n"
+		       "{\"name\": \"two\", \"sample_count\": null}\n]\n}\n");
 }
 
 static void json_and_csv_exclude_each_other(void **state)
@@ -209,6 +249,8 @@ int main(void)
 		cmocka_unit_test(invalid_utf8_is_replaced_in_json),
 		cmocka_unit_test(empty_table_says_none),
 		cmocka_unit_test(record_is_shown_downwards),
+		cmocka_unit_test(details_are_for_machines),
+		cmocka_unit_test(list_is_shown_downwards_row_by_row),
 		cmocka_unit_test(json_and_csv_exclude_each_other),
 		cmocka_unit_test(durations_have_four_digits),
 		cmocka_unit_test(sizes_are_powers_of_1024),
