@@ -530,8 +530,15 @@ static void run_program(struct run *r, const uint8_t *bytes, size_t size)
 bool tl_cfi_run(const struct tl_cfi_window *window, const struct tl_cfi_entry *entry,
 		uint64_t address, struct tl_cfi_row *row)
 {
-	struct run r = { .window = window, .entry = entry };
+	struct run r;
 
+	r.window = window;
+	r.entry = entry;
+	r.failed = false;
+	memset(&r.now, 0, sizeof(r.now)); /* all registers SAME */
+	r.initial = r.now;
+	r.remembered_count = 0;
+	r.location = 0;
 	r.target = UINT64_MAX; /* the CIE's instructions hold everywhere */
 	run_program(&r, entry->initial, entry->initial_size);
 	r.initial = r.now;

@@ -148,6 +148,6 @@ int tl_unwind_rules_find(struct tl_unwind_rules *r, struct tl_symbols_dso *dso, 
 			return ret;
 		*known = fresh;
 	}
-	*row = &r->rows[known->row];
+	*row = known->found == TL_CFI_FOUND ? &r->rows[known->row] : NULL;
 	return known->found;
 }

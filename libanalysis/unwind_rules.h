@@ -23,7 +23,7 @@ struct tl_unwind_rules {
 int tl_unwind_rules_init(struct tl_unwind_rules *rules, struct tl_error *err);
 void tl_unwind_rules_release(struct tl_unwind_rules *rules);
 
-/* enum tl_cfi_found, or <0. *row is borrowed until the next call. */
+/* enum tl_cfi_found, or <0. *row: when found, borrowed until the next call. */
 int tl_unwind_rules_find(struct tl_unwind_rules *rules, struct tl_symbols_dso *dso, uint64_t offset,
 			 const struct tl_cfi_row **row, struct tl_error *err);
 
