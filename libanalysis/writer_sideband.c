@@ -541,7 +541,8 @@ int tl_writer_settle_sideband(struct tl_writer *w, struct tl_error *err)
 	if (w->is_settled)
 		return TL_OK;
 	w->is_settled = true;
-	qsort(w->pending, w->pending_count, sizeof(*w->pending), by_time);
+	if (w->pending_count)
+		qsort(w->pending, w->pending_count, sizeof(*w->pending), by_time);
 	ret = open_symbols(w, err);
 	for (size_t i = 0; i < w->pending_count && ret == TL_OK; i++)
 		ret = apply(w, &w->pending[i].event, err);
