@@ -4,13 +4,10 @@
  */
 #include "symbols_private.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <pwd.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -104,11 +101,11 @@ int tl_symbols_open(struct tl_symbols **out, const struct tl_symbol_options *opt
 
 static void dso_close(struct tl_symbols_dso *dso)
 {
-	if (dso->is_image_mapped)
-		munmap((void *)(uintptr_t)dso->image.data, dso->image.size);
-	free(dso->image_copy);
+	symbols_inlines_close(dso->inlines);
+	symbols_image_close(&dso->image);
 	free(dso->segments);
-	symbols_elf_close(&dso->runtime_facts);
+	free(dso->runtime_path);
+	free(dso->info_path);
 	symbols_table_release(&dso->table);
 	symbols_kernel_release(&dso->kernel);
 	symbols_jit_release(&dso->jit);
@@ -517,62 +514,33 @@ int tl_symbols_find(struct tl_symbols_dso *dso, uint64_t offset, int64_t ts, str
 int tl_symbols_inlines(struct tl_symbols_dso *dso, uint64_t offset,
 		       const struct tl_inline_frame **out, struct tl_error *err)
 {
-	(void)dso;
-	(void)offset;
-	(void)err;
+	uint64_t address;
+	int ret = ensure_loaded(dso, err);
+
 	*out = NULL;
-	return 0;
+	if (ret < 0 || !dso->info_path || !tl_symbols_address(dso, offset, &address))
+		return ret;
+	if (!dso->are_inlines_tried) {
+		struct symbols_image image;
+
+		symbols_image_open(&image, dso->info_path, &dso->info_st);
+		ret = symbols_inlines_open(&dso->inlines, &image, err);
+	}
+	dso->are_inlines_tried = true;
+	if (ret < 0 || !dso->inlines)
+		return ret;
+	return symbols_inlines_find(dso->inlines, address, out, err);
 }
 
 /* ---- the image for the unwinder ---- */
 
-/*
- * Small files are copied, so that nothing can happen to them. Large ones are mapped: they would
- * fill the memory budget, and those who replace programs rename a new file over the old one or
- * unlink it first, which leaves the mapped one whole.
- */
-#define IMAGE_COPY_MAX (4u << 20)
-
-static void open_image(struct tl_symbols_dso *dso)
-{
-	const struct symbols_elf *facts = &dso->runtime_facts;
-	struct stat st;
-	void *data;
-	int fd;
-
-	if (!facts->path)
-		return;
-	fd = symbols_open_regular(facts->path, &st);
-	if (fd < 0)
-		return;
-	/* The file that was judged, not one that took its place since. */
-	if (st.st_ino != facts->st.st_ino || st.st_dev != facts->st.st_dev ||
-	    st.st_size != facts->st.st_size || st.st_size <= 0 ||
-	    st.st_mtim.tv_sec != facts->st.st_mtim.tv_sec ||
-	    st.st_mtim.tv_nsec != facts->st.st_mtim.tv_nsec) {
-		close(fd);
-		return;
-	}
-	dso->image.size = (size_t)st.st_size;
-	if (dso->image.size <= IMAGE_COPY_MAX) {
-		dso->image_copy = malloc(dso->image.size);
-		if (dso->image_copy &&
-		    pread(fd, dso->image_copy, dso->image.size, 0) == (ssize_t)dso->image.size)
-			dso->image.data = dso->image_copy;
-	} else {
-		data = mmap(NULL, dso->image.size, PROT_READ, MAP_PRIVATE, fd, 0);
-		dso->is_image_mapped = data != MAP_FAILED;
-		dso->image.data = dso->is_image_mapped ? data : NULL;
-	}
-	close(fd);
-}
-
 const struct tl_symbols_image *tl_symbols_image(struct tl_symbols_dso *dso)
 {
 	ensure_loaded(dso, NULL);
-	if (!dso->is_image_tried) {
-		dso->is_image_tried = true;
-		open_image(dso);
-	}
-	return dso->image.data ? &dso->image : NULL;
+	if (!dso->is_image_tried && dso->runtime_path)
+		symbols_image_open(&dso->image, dso->runtime_path, &dso->runtime_st);
+	dso->is_image_tried = true;
+	dso->shown_image.data = dso->image.data;
+	dso->shown_image.size = dso->image.size;
+	return dso->image.data ? &dso->shown_image : NULL;
 }

@@ -131,7 +131,9 @@ static void read_sections(struct symbols_elf *elf)
 					      &elf->build_id);
 		if (!name || shdr.sh_type == SHT_NOBITS)
 			continue;
-		if (!strcmp(name, ".opd"))
+		if (!strcmp(name, ".debug_info") || !strcmp(name, ".zdebug_info"))
+			elf->has_info = true;
+		else if (!strcmp(name, ".opd"))
 			elf->opd = index;
 		else if (!strcmp(name, ".gnu_debugdata"))
 			elf->debugdata = index;

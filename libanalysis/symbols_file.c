@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 /* Old recorders pad short ids with zeros to 20 bytes. */
@@ -104,4 +105,44 @@ int symbols_read_file(const char *path, size_t limit, char **data, size_t *size,
 	*data = buffer;
 	*size = used;
 	return TL_OK;
+}
+
+#define IMAGE_COPY_MAX (4u << 20)
+
+static bool is_same_file(const struct stat *a, const struct stat *b)
+{
+	return a->st_ino == b->st_ino && a->st_dev == b->st_dev && a->st_size == b->st_size &&
+	       a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
+}
+
+void symbols_image_open(struct symbols_image *image, const char *path, const struct stat *st)
+{
+	struct stat now;
+	int fd = symbols_open_regular(path, &now);
+
+	memset(image, 0, sizeof(*image));
+	if (fd < 0)
+		return;
+	if (is_same_file(&now, st) && now.st_size > 0) {
+		image->size = (size_t)now.st_size;
+		if (image->size <= IMAGE_COPY_MAX) {
+			image->copy = malloc(image->size);
+			if (image->copy && pread(fd, image->copy, image->size, 0) == now.st_size)
+				image->data = image->copy;
+		} else {
+			void *data = mmap(NULL, image->size, PROT_READ, MAP_PRIVATE, fd, 0);
+
+			image->is_mapped = data != MAP_FAILED;
+			image->data = image->is_mapped ? data : NULL;
+		}
+	}
+	close(fd);
+}
+
+void symbols_image_close(struct symbols_image *image)
+{
+	if (image->is_mapped)
+		munmap((void *)(uintptr_t)image->data, image->size);
+	free(image->copy);
+	memset(image, 0, sizeof(*image));
 }

@@ -23,6 +23,7 @@ struct search {
 	struct symbols_elf names;   /* the first with .symtab */
 	struct symbols_elf runtime; /* the first with code */
 	bool has_names, has_runtime, is_same /* one file is both: it is in `runtime` */;
+	bool wants_info;	  /* .debug_info is wanted, and was not found yet */
 	bool is_cache;		  /* content-addressed: a file there is never another version */
 	const char *debuglink_of; /* visiting debug links: whose CRC must fit */
 	uint32_t debuglink_crc;
@@ -173,12 +174,27 @@ static bool debuglink_fits(const struct search *search, const struct symbols_elf
 
 /* ---- looking ---- */
 
-/* Takes `elf` for names or code or both, if there is none better; 1 when both are there. */
-static int take(struct search *search, struct symbols_elf *elf)
+static int take_info(struct search *search, const struct symbols_elf *elf, struct tl_error *err)
+{
+	struct tl_symbols_dso *dso = search->dso;
+
+	if (!search->wants_info || !elf->has_info || elf->memory)
+		return TL_OK;
+	dso->info_path = tl_strdup_n(elf->path, strlen(elf->path), err);
+	dso->info_st = elf->st;
+	search->wants_info = false;
+	return dso->info_path ? TL_OK : TL_NOMEM;
+}
+
+/* Takes `elf` for names or code or both, if there is none better; 1 when nothing is missing. */
+static int take(struct search *search, struct symbols_elf *elf, struct tl_error *err)
 {
 	bool wants_names = elf->symtab && !search->has_names;
 	bool wants_code = elf->has_code && !search->has_runtime;
+	int ret = take_info(search, elf, err);
 
+	if (ret < 0)
+		return ret;
 	if (wants_code) {
 		search->runtime = *elf;
 		search->has_runtime = true;
@@ -189,7 +205,7 @@ static int take(struct search *search, struct symbols_elf *elf)
 	search->has_names |= wants_names;
 	if (wants_code || wants_names)
 		memset(elf, 0, sizeof(*elf));
-	return search->has_names && search->has_runtime;
+	return search->has_names && search->has_runtime && !search->wants_info;
 }
 
 static int visit(const char *path, void *payload, struct tl_error *err)
@@ -208,7 +224,7 @@ static int visit(const char *path, void *payload, struct tl_error *err)
 		return symbols_note(search->dso, TL_DSO_NOT_ELF, err, "%s", why.text);
 	ret = judge(search, &elf, &is_accepted, err);
 	if (ret == TL_OK && is_accepted && debuglink_fits(search, &elf))
-		ret = take(search, &elf);
+		ret = take(search, &elf, err);
 	symbols_elf_close(&elf);
 	return ret;
 }
@@ -255,7 +271,7 @@ static int visit_own_vdso(struct search *search, struct tl_error *err)
 		return 0;
 	if (wanted->size ? symbols_build_id_equal(wanted, &elf.build_id)
 			 : symbols_is_this_boot(dso->symbols, &why))
-		ret = take(search, &elf);
+		ret = take(search, &elf, err);
 	else
 		ret = symbols_note(dso, TL_DSO_MISMATCH, err,
 				   "the [vdso] of the running kernel is not used: %s", why);
@@ -349,21 +365,17 @@ static int take_debugdata(struct search *search, struct tl_error *why)
 static int take_image(struct tl_symbols_dso *dso, struct symbols_elf *runtime, struct tl_error *err)
 {
 	if (runtime->memory) {
-		dso->image_copy = malloc(runtime->memory_size);
-		if (!dso->image_copy)
+		dso->image.copy = malloc(runtime->memory_size);
+		if (!dso->image.copy)
 			return tl_fail(err, TL_NOMEM, "out of memory: %s", runtime->path);
-		memcpy(dso->image_copy, runtime->memory, runtime->memory_size);
-		dso->image.data = dso->image_copy;
+		memcpy(dso->image.copy, runtime->memory, runtime->memory_size);
+		dso->image.data = dso->image.copy;
 		dso->image.size = runtime->memory_size;
-		dso->is_image_tried = true;
 		return TL_OK;
 	}
-	dso->runtime_facts.path = tl_strdup_n(runtime->path, strlen(runtime->path), err);
-	if (!dso->runtime_facts.path)
-		return TL_NOMEM;
-	dso->runtime_facts.fd = -1;
-	dso->runtime_facts.st = runtime->st;
-	return TL_OK;
+	dso->runtime_path = tl_strdup_n(runtime->path, strlen(runtime->path), err);
+	dso->runtime_st = runtime->st;
+	return dso->runtime_path ? TL_OK : TL_NOMEM;
 }
 
 static int take_names(struct search *search, struct tl_error *err)
@@ -404,7 +416,7 @@ static int take_names(struct search *search, struct tl_error *err)
 int symbols_load_file(struct tl_symbols_dso *dso, struct tl_error *err)
 {
 	const struct tl_dso_description *d = &dso->description;
-	struct search search = { .dso = dso };
+	struct search search = { .dso = dso, .wants_info = dso->symbols->options.want_inlines };
 	char hex[2 * TL_BUILD_ID_MAX + 1];
 	bool is_deleted;
 	char *path;

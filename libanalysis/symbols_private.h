@@ -84,6 +84,23 @@ int symbols_open_regular(const char *path, struct stat *st);
 int symbols_read_file(const char *path, size_t limit, char **data, size_t *size,
 		      struct tl_error *err);
 
+/*
+ * The bytes of a file that was opened before, for those who need all of it at once. Small files are
+ * copied, so that nothing can happen to them. Large ones are mapped: they would fill the memory
+ * budget, and those who replace programs rename a new file over the old one or unlink it first,
+ * which leaves the mapped one whole.
+ */
+struct symbols_image {
+	const uint8_t *data; /* NULL: there is none */
+	size_t size;
+	uint8_t *copy;
+	bool is_mapped;
+};
+
+/* Nothing but the file that `st` describes: one that took its place since is not taken. */
+void symbols_image_open(struct symbols_image *image, const char *path, const struct stat *st);
+void symbols_image_close(struct symbols_image *image);
+
 /* ---- ELF: symbols_elf.c --------------------------------------------------------------------- */
 
 struct symbols_segment {
@@ -106,6 +123,7 @@ struct symbols_elf {
 	uint32_t debuglink_crc;
 	size_t debugdata; /* .gnu_debugdata */
 	bool has_code;	  /* machine code is in it: not a file of debug information alone */
+	bool has_info;	  /* .debug_info is in it */
 };
 
 /*
@@ -196,6 +214,18 @@ void symbols_jit_release(struct symbols_jit *jit);
 int symbols_load_perf_map(struct tl_symbols_dso *dso, struct tl_error *err);
 int symbols_load_jitdump(struct tl_symbols_dso *dso, struct tl_error *err);
 
+/* ---- inlined calls: symbols_inline.c -------------------------------------------------------- */
+
+struct symbols_inlines;
+
+/* Takes over the image, also on failure. Without DWARF in it, asking finds nothing. */
+int symbols_inlines_open(struct symbols_inlines **out, struct symbols_image *image,
+			 struct tl_error *err);
+void symbols_inlines_close(struct symbols_inlines *inlines); /* accepts NULL */
+/* As tl_symbols_inlines, for an address of the file. */
+int symbols_inlines_find(struct symbols_inlines *inlines, uint64_t address,
+			 const struct tl_inline_frame **out, struct tl_error *err);
+
 /* ---- where files are: symbols_find.c -------------------------------------------------------- */
 
 /* One place to look at. Return 1: enough, stop; 0: go on; <0 error. */
@@ -259,11 +289,13 @@ struct tl_symbols_dso {
 	struct symbols_kernel kernel;
 	struct tl_symbols_dso *module_kernel; /* a module named by the kernel's table */
 	uint16_t module_number;
-	/* for the unwinder */
-	struct symbols_elf runtime_facts; /* path and st only: nothing is open */
-	struct tl_symbols_image image;
-	bool is_image_tried, is_image_mapped;
-	uint8_t *image_copy;
+	/* for the unwinder: where the code is, and its bytes when they were asked for */
+	char *runtime_path, *info_path; /* info: with .debug_info */
+	struct stat runtime_st, info_st;
+	struct symbols_image image;
+	struct tl_symbols_image shown_image;
+	bool is_image_tried, are_inlines_tried;
+	struct symbols_inlines *inlines;
 };
 
 /* Binaries of user space and the vdso: symbols_load.c. */
