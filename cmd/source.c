@@ -333,8 +333,8 @@ static int import_operand(struct walk *walk, const char *path, struct tl_error *
 		return settle(walk, ret, err);
 	}
 	if (walk->foreign_count && !walk->request->sources->is_quiet)
-		tell("%s: %zu files in it are no recordings of a known format", path,
-		     walk->foreign_count);
+		tell("%s: skipped %zu file%s of no known format", path, walk->foreign_count,
+		     walk->foreign_count == 1 ? "" : "s");
 	walk->foreign_count = 0;
 	return TL_OK;
 }

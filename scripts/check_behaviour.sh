@@ -112,11 +112,11 @@ done
 	mkdir -p tree/a/b
 	cp "$recording" tree/a/one.data
 	"$program" import -q -o tree/a/old.db "$recording" 2>&1
-	head -c 3000 "$recording" | tr '\0' '\1' >tree/a/b/noise
+	head -c 3000 "$recording" | tail -c 2900 >tree/a/b/noise
 	ln -s ../../.. tree/a/b/loop
 	expect 0 "$program" import -o tree.db tree
 	[ "$(counts | wc -l)" -eq 1 ] || cat err
-	grep -q '2 files in it are no recordings' err || cat err
+	grep -q 'skipped 2 files of no known format' err || cat err
 } | verdict 'a directory is walked, and what is no recording is counted'
 {
 	expect 2 "$program" import -o many.db "$recording" words
@@ -138,7 +138,7 @@ done
 	(cd 'else where' && "$program" import -o 'c d.db' 'a b.data' 2>&1 >/dev/null | grep -o '[0-9]* records of .*' | cmp - ../plain)
 } 2>&1 | verdict 'other directories and blanks in names do no harm'
 for locale in de_DE.UTF-8 tr_TR.UTF-8 ja_JP.eucJP; do
-	LC_ALL=$locale expect 0 "$program" import -o "$locale.db" "$recording"
+	expect 0 env LC_ALL=$locale "$program" import -o "$locale.db" "$recording"
 	counts | cmp - plain
 done 2>&1 | verdict 'no locale changes anything'
 {
