@@ -174,7 +174,8 @@ void manual_overview(FILE *out)
 	      out);
 	print_exit_status(out);
 	fputs(".SH ENVIRONMENT\n"
-	      ".TP\n.B TMPDIR\nwhere temporary cases and spooled input go; /tmp when not set\n",
+	      ".TP\n.B TMPDIR\nwhere temporary cases and spooled input go; /tmp when not set\n"
+	      ".TP\n.B HOME\nits .debug is where perf keeps binaries by their build-ids\n",
 	      out);
 	print_see_also(out, NULL);
 }

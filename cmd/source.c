@@ -9,6 +9,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -27,7 +28,19 @@ struct walk {
 	const struct case_request *request;
 	bool is_question; /* tell only what went wrong */
 	size_t imported_count, failed_count, foreign_count;
+	char home_cache[PATH_MAX]; /* perf's build-id cache of this user; "": unknown */
 };
+
+static void walk_init(struct walk *walk, struct tl_store *store, const struct case_request *request)
+{
+	const char *home = getenv("HOME");
+
+	memset(walk, 0, sizeof(*walk));
+	walk->store = store;
+	walk->request = request;
+	if (home && *home)
+		snprintf(walk->home_cache, sizeof(walk->home_cache), "%s/.debug", home);
+}
 
 static int fail_system(struct tl_error *err, const char *path, const char *what)
 {
@@ -103,6 +116,7 @@ static void fill_options(const struct walk *walk, struct tl_import_options *impo
 	writer->symbols.symfs = s->symfs;
 	writer->symbols.buildid_dirs = s->buildid_dirs.items;
 	writer->symbols.buildid_dir_count = s->buildid_dirs.count;
+	writer->symbols.home_cache = walk->home_cache[0] ? walk->home_cache : NULL;
 	writer->symbols.want_inlines = s->want_inlines;
 	writer->symbols.no_symbols = s->no_symbols;
 }
@@ -342,9 +356,11 @@ static int import_operand(struct walk *walk, const char *path, struct tl_error *
 int source_import(struct tl_store *store, const char *path, const struct case_request *request,
 		  size_t *imported_count, size_t *failed_count, struct tl_error *err)
 {
-	struct walk walk = { .store = store, .request = request };
-	int ret = import_operand(&walk, path, err);
+	struct walk walk;
+	int ret;
 
+	walk_init(&walk, store, request);
+	ret = import_operand(&walk, path, err);
 	*imported_count += walk.imported_count;
 	*failed_count += walk.failed_count;
 	return ret;
@@ -372,9 +388,11 @@ static bool is_case_file(const char *path)
 static int import_all(struct tl_store *store, char **paths, size_t count,
 		      const struct case_request *request, struct tl_error *err)
 {
-	struct walk walk = { .store = store, .request = request, .is_question = true };
+	struct walk walk;
 	int ret = TL_OK;
 
+	walk_init(&walk, store, request);
+	walk.is_question = true;
 	for (size_t i = 0; i < count && ret == TL_OK; i++)
 		ret = import_operand(&walk, paths[i], err);
 	return ret;

@@ -5,19 +5,21 @@ program=$(realpath "$1")
 cd "$(dirname "$0")/.."
 recording=testdata/perf/fp-threads/perf.data
 cache=testdata/perf/fp-threads/buildid
-out=$(dirname "$program")/demo
+out=$(dirname "$1")/demo
 mkdir -p "$out"
 rm -f "$out/demo.db"
 
-# show COMMAND...: says it, runs it
-show() {
-	printf '\n$ %s\n' "$*" | sed "s|$program|traceloom|"
-	"$@"
+# say COMMAND LINE: as a person would type it
+say() {
+	printf '\n$ traceloom %s\n' "$*"
 }
 
-show "$program" import -o "$out/demo.db" --buildid-dir $cache $recording
-show "$program" info "$out/demo.db"
-show "$program" collapse -o "$out/demo.folded" "$out/demo.db"
+say import -o "$out/demo.db" --buildid-dir $cache $recording
+"$program" import -o "$out/demo.db" --buildid-dir $cache $recording 2>&1
+say info "$out/demo.db"
+"$program" info "$out/demo.db"
+say collapse "$out/demo.db" '>' "$out/demo.folded"
+{ "$program" collapse "$out/demo.db" >"$out/demo.folded"; } 2>&1
 printf '\nThe heaviest stacks of %s:\n' "$out/demo.folded"
 awk '{ print $NF, $0 }' "$out/demo.folded" | sort -k 1,1nr -k 2 | head -n 8 | sed 's/^[0-9]* //'
 printf '\nTo draw it, with flamegraph.pl of https://github.com/brendangregg/FlameGraph:\n'
