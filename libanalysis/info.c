@@ -383,13 +383,18 @@ static int answer_stacks(struct loading *l, struct tl_error *err)
 
 static int answer_off_cpu(struct loading *l, struct tl_error *err)
 {
-	int64_t intervals, switches, sampled;
+	int64_t intervals, endless, switches, sampled;
 	char text[200];
-	int ret = tl_store_value(
-		l->store,
-		"SELECT count(*) FROM (SELECT 1 FROM thread_state WHERE state NOT IN "
-		"('running', 'exited') AND dur IS NOT NULL LIMIT 1)",
-		0, &intervals, err);
+	int ret = tl_store_value(l->store,
+				 "SELECT count(*) FROM thread_state WHERE state NOT IN "
+				 "('running', 'exited') AND dur IS NOT NULL",
+				 0, &intervals, err);
+
+	if (ret == TL_OK)
+		ret = tl_store_value(l->store,
+				     "SELECT sum(count) FROM lost WHERE what = '" TL_STATES_ENDLESS
+				     "'",
+				     0, &endless, err);
 
 	if (ret == TL_OK)
 		ret = tl_store_value(l->store, "SELECT count(*) FROM sched_switch", 0, &switches,
@@ -401,9 +406,15 @@ static int answer_off_cpu(struct loading *l, struct tl_error *err)
 				     0, &sampled, err);
 	if (ret < 0)
 		return ret;
-	if (intervals)
-		snprintf(text, sizeof(text), "%lld switches of threads were recorded",
-			 (long long)switches);
+	if (intervals && endless * 20 <= intervals)
+		snprintf(text, sizeof(text), "%lld waits of threads, from %lld switches",
+			 (long long)intervals, (long long)switches);
+	else if (intervals)
+		snprintf(text, sizeof(text),
+			 "only in part: %lld waits are whole, of %lld the end was not recorded: "
+			 "record "
+			 "with -a or --switch-events",
+			 (long long)intervals, (long long)endless);
 	else if (sampled)
 		snprintf(text, sizeof(text),
 			 "sched_switch was sampled: record every one (-e sched:sched_switch "

@@ -265,7 +265,8 @@ CREATE TABLE sched_wakeup (
 	stack_id INTEGER REFERENCES stack -- of the waker
 ) STRICT;
 
--- Derived from sched_switch and sched_wakeup: what a thread was doing, without overlap.
+-- Derived from sched_switch and sched_wakeup: what a thread was doing, without overlap (but for
+-- the idle thread, tid 0, which runs on every CPU at once).
 CREATE TABLE thread_state (
 	thread_id INTEGER NOT NULL REFERENCES thread,
 	ts INTEGER NOT NULL,

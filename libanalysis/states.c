@@ -35,12 +35,22 @@ static const char *const state_names[] = {
 	[STATE_BLOCKED] = "blocked",
 };
 
-/* 0 stands for NULL in every id here: rows are numbered from 1. */
+/*
+ * 0 stands for NULL in every id here: rows are numbered from 1. The idle thread (tid 0) is one
+ * thread on every CPU at once: it has a task per CPU.
+ */
 struct task {
 	int64_t thread_id, since, name_id, stack_id;
 	int64_t waker_id, waker_name_id, waker_stack_id;
 	int32_t cpu;
+	int32_t idle_cpu; /* the CPU whose idle task it is, -1: an ordinary thread */
 	enum state state;
+};
+
+struct cpu {
+	uint32_t task_plus_1; /* who runs there, 0 unknown */
+	int64_t since;	      /* the last switch there */
+	bool has_switched;
 };
 
 struct derivation {
@@ -49,20 +59,35 @@ struct derivation {
 	struct task *tasks;
 	size_t count, capacity;
 	struct tl_index index;
-	uint32_t *on_cpu; /* by cpu: index of the task that runs there + 1 */
-	size_t on_cpu_capacity;
-	uint64_t endless; /* intervals whose end was not recorded */
+	struct cpu *cpus;
+	size_t cpu_capacity;
+	int64_t *idle_threads;
+	size_t idle_count, idle_capacity;
+	bool is_system_wide; /* the idle threads' own switches are there, so all are meant to be */
+	uint64_t endless;    /* intervals whose end was not recorded */
+	uint64_t bounded;    /* whose end is known to be no earlier than what was written */
 };
 
-static int find_task(struct derivation *d, int64_t thread_id, uint32_t *out, struct tl_error *err)
+static bool is_idle_thread(const struct derivation *d, int64_t thread_id)
 {
-	uint64_t hash = tl_hash_u64((uint64_t)thread_id, 7);
+	for (size_t i = 0; i < d->idle_count; i++) /* one per host */
+		if (d->idle_threads[i] == thread_id)
+			return true;
+	return false;
+}
+
+static int find_task(struct derivation *d, int64_t thread_id, int32_t cpu, uint32_t *out,
+		     struct tl_error *err)
+{
+	int32_t idle_cpu = is_idle_thread(d, thread_id) ? cpu : -1;
+	uint64_t hash = tl_hash_u64((uint64_t)thread_id, 7 + (uint64_t)(uint32_t)idle_cpu);
 	size_t probe = 0;
 	int64_t found;
 	int ret;
 
 	while ((found = tl_index_find(&d->index, hash, &probe)) >= 0) {
-		if (d->tasks[found].thread_id == thread_id) {
+		if (d->tasks[found].thread_id == thread_id &&
+		    d->tasks[found].idle_cpu == idle_cpu) {
 			*out = (uint32_t)found;
 			return TL_OK;
 		}
@@ -71,7 +96,8 @@ static int find_task(struct derivation *d, int64_t thread_id, uint32_t *out, str
 	if (ret < 0)
 		return ret;
 	*out = (uint32_t)d->count;
-	d->tasks[d->count] = (struct task) { .thread_id = thread_id, .cpu = -1 };
+	d->tasks[d->count] =
+		(struct task) { .thread_id = thread_id, .cpu = -1, .idle_cpu = idle_cpu };
 	return tl_index_add(&d->index, hash, (uint32_t)d->count++, err);
 }
 
@@ -114,10 +140,10 @@ static bool is_off(const struct task *t)
 	return t->state >= STATE_RUNNABLE && t->state != STATE_EXITED;
 }
 
-/* The interval's end was not seen. */
+/* The interval's end was not seen. Waits are counted: they are what is asked for. */
 static void lose(struct derivation *d, struct task *t)
 {
-	if (t->state == STATE_RUNNING || is_off(t))
+	if (is_off(t))
 		d->endless++;
 	t->state = STATE_NONE;
 }
@@ -131,23 +157,45 @@ static void enter(struct task *t, enum state state, int64_t ts, int32_t cpu)
 }
 
 /* Who was thought to run on `cpu` does not, once somebody else is seen there. */
-static int take_cpu(struct derivation *d, int32_t cpu, uint32_t task, bool runs,
+static int take_cpu(struct derivation *d, int32_t cpu, uint32_t task, int64_t ts, bool runs,
 		    struct tl_error *err)
 {
-	uint32_t old;
+	struct cpu *c;
+	struct task *old;
 	int ret;
 
 	if (cpu < 0 || cpu >= CPU_MAX)
 		return TL_OK;
-	ret = tl_grow(&d->on_cpu, &d->on_cpu_capacity, (size_t)cpu + 1, err);
+	ret = tl_grow(&d->cpus, &d->cpu_capacity, (size_t)cpu + 1, err);
 	if (ret < 0)
 		return ret;
-	old = d->on_cpu[cpu];
-	if (old && old - 1 != task && d->tasks[old - 1].state == STATE_RUNNING &&
-	    d->tasks[old - 1].cpu == cpu)
-		lose(d, &d->tasks[old - 1]);
-	d->on_cpu[cpu] = runs ? task + 1 : 0;
+	c = &d->cpus[cpu];
+	old = c->task_plus_1 ? &d->tasks[c->task_plus_1 - 1] : NULL;
+	if (old && c->task_plus_1 - 1 != task && old->state == STATE_RUNNING && old->cpu == cpu)
+		lose(d, old);
+	c->task_plus_1 = runs ? task + 1 : 0;
+	c->since = ts;
+	c->has_switched = true;
 	return TL_OK;
+}
+
+/*
+ * `t` leaves `cpu`, but its coming back was not recorded. It was away at least until somebody else
+ * got that CPU, or until it was woken (`since` of a wait): that much is certain, if all switches
+ * were meant to be recorded.
+ */
+static int return_unseen(struct derivation *d, struct task *t, int32_t cpu, struct tl_error *err)
+{
+	const struct cpu *c = cpu >= 0 && (size_t)cpu < d->cpu_capacity ? &d->cpus[cpu] : NULL;
+	int ret = TL_OK;
+
+	if (d->is_system_wide && is_off(t) && c && c->has_switched && c->since > t->since) {
+		ret = put_interval(d, t, c->since, true, err);
+		d->bounded++;
+		t->state = STATE_NONE;
+	}
+	lose(d, t);
+	return ret;
 }
 
 static enum state state_after(int64_t prev_state)
@@ -183,10 +231,8 @@ static int leave_cpu(struct derivation *d, const struct happening *h, struct tl_
 {
 	struct task *t;
 	uint32_t task;
-	int ret = find_task(d, h->first_id, &task, err);
+	int ret = find_task(d, h->first_id, h->cpu, &task, err);
 
-	if (ret == TL_OK)
-		ret = take_cpu(d, h->cpu, task, false, err);
 	if (ret < 0)
 		return ret;
 	t = &d->tasks[task];
@@ -198,8 +244,10 @@ static int leave_cpu(struct derivation *d, const struct happening *h, struct tl_
 	if (t->state == STATE_RUNNING)
 		ret = put_interval(d, t, h->ts, true, err);
 	else
-		lose(d, t); /* its coming back was not seen */
-	enter(t, state_after(h->state), h->ts, h->cpu);
+		ret = return_unseen(d, t, h->cpu, err);
+	if (ret == TL_OK)
+		ret = take_cpu(d, h->cpu, task, h->ts, false, err);
+	enter(t, t->idle_cpu >= 0 ? STATE_NONE : state_after(h->state), h->ts, h->cpu);
 	t->stack_id = h->stack_id;
 	return ret;
 }
@@ -208,10 +256,10 @@ static int take_up(struct derivation *d, const struct happening *h, struct tl_er
 {
 	struct task *t;
 	uint32_t task;
-	int ret = find_task(d, h->second_id, &task, err);
+	int ret = find_task(d, h->second_id, h->cpu, &task, err);
 
 	if (ret == TL_OK)
-		ret = take_cpu(d, h->cpu, task, true, err);
+		ret = take_cpu(d, h->cpu, task, h->ts, true, err);
 	if (ret < 0)
 		return ret;
 	t = &d->tasks[task];
@@ -229,7 +277,7 @@ static int wake(struct derivation *d, const struct happening *h, struct tl_error
 {
 	struct task *t;
 	uint32_t task;
-	int ret = find_task(d, h->second_id, &task, err);
+	int ret = find_task(d, h->second_id, -1, &task, err);
 
 	if (ret < 0)
 		return ret;
@@ -298,23 +346,63 @@ static int derive(struct derivation *d, struct tl_statement *query, struct tl_er
 	return ret;
 }
 
-static int note_endless(struct tl_store *store, const struct derivation *d, struct tl_error *err)
+static int note(struct tl_store *store, int64_t source_id, const char *what, uint64_t count,
+		const char *message, struct tl_error *err)
 {
 	struct tl_statement *st;
-	int ret = tl_statement_open(
-		&st, store,
-		"INSERT INTO lost(source_id, kind, what, count, unit, message) VALUES(?, 'note', "
-		"'thread states whose end was not recorded', ?, 'intervals', 'they are left out: "
-		"record "
-		"all CPUs (-a), or --switch-events, to see threads come back')",
-		NULL, err);
+	int ret;
 
+	if (!count)
+		return TL_OK;
+	ret = tl_statement_open(&st, store,
+				"INSERT INTO lost(source_id, kind, what, count, unit, message) "
+				"VALUES(?, 'note', ?, ?, 'intervals', ?)",
+				NULL, err);
 	if (ret < 0)
 		return ret;
-	tl_bind_i64(st, 1, d->source_id);
-	tl_bind_i64(st, 2, (int64_t)d->endless);
+	tl_bind_i64(st, 1, source_id);
+	tl_bind_text(st, 2, what, strlen(what));
+	tl_bind_i64(st, 3, (int64_t)count);
+	tl_bind_text(st, 4, message, strlen(message));
 	ret = tl_statement_run(st, err);
 	tl_statement_close(st);
+	return ret;
+}
+
+static int note_gaps(struct tl_store *store, const struct derivation *d, struct tl_error *err)
+{
+	int ret =
+		note(store, d->source_id, TL_STATES_ENDLESS, d->endless,
+		     "they are left out: record all CPUs (-a), or --switch-events, to see threads "
+		     "come back",
+		     err);
+
+	return ret < 0 ? ret
+		       : note(store, d->source_id, TL_STATES_BOUNDED, d->bounded,
+			      "the recorder missed the switch back: they count as far as they are "
+			      "certain, until the CPU was given to another thread",
+			      err);
+}
+
+static int load_idle_threads(struct tl_store *store, struct derivation *d, struct tl_error *err)
+{
+	struct tl_statement *st;
+	int64_t seen = 0;
+	int ret = tl_statement_open(&st, store, "SELECT thread_id FROM thread WHERE tid = 0",
+				    "thread_id", err);
+
+	while (ret >= 0 && (ret = tl_statement_step(st, err)) > 0) {
+		ret = tl_grow(&d->idle_threads, &d->idle_capacity, d->idle_count + 1, err);
+		if (ret == TL_OK)
+			d->idle_threads[d->idle_count++] = tl_column_i64(st, 0);
+	}
+	tl_statement_close(st);
+	if (ret == TL_OK)
+		ret = tl_store_value(store,
+				     "SELECT 1 FROM sched_switch w JOIN thread t ON t.thread_id = "
+				     "w.prev_thread_id WHERE t.tid = 0 LIMIT 1",
+				     0, &seen, err);
+	d->is_system_wide = seen != 0;
 	return ret;
 }
 
@@ -341,16 +429,19 @@ int tl_states_derive(struct tl_store *store, int64_t source_id, struct tl_error 
 			"waker_thread_id, waker_name_id, waker_stack_id, source_id) "
 			"VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
 			NULL, err);
+	if (ret == TL_OK)
+		ret = load_idle_threads(store, &d, err);
 	if (ret == TL_OK) {
 		tl_bind_i64(query, 1, source_id);
 		ret = derive(&d, query, err);
 	}
-	if (ret == TL_OK && d.endless)
-		ret = note_endless(store, &d, err);
+	if (ret == TL_OK)
+		ret = note_gaps(store, &d, err);
 	tl_statement_close(query);
 	tl_statement_close(d.insert);
 	free(d.tasks);
-	free(d.on_cpu);
+	free(d.cpus);
+	free(d.idle_threads);
 	tl_index_release(&d.index);
 	return ret;
 }

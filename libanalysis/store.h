@@ -49,6 +49,10 @@ const char *tl_column_text(struct tl_statement *st, int column, size_t *len);
 int tl_store_value(struct tl_store *store, const char *sql, int64_t none, int64_t *value,
 		   struct tl_error *err);
 
+/* What lost.what says of thread states that are not whole (states.c); read by questions. */
+#define TL_STATES_ENDLESS "thread states whose end was not recorded"
+#define TL_STATES_BOUNDED "thread states whose end was not recorded, but bounded"
+
 /* ---- rows: many inserts, made by a second thread ------------------------------------------- */
 
 /*
