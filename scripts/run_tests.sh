@@ -161,6 +161,11 @@ for variant in gcc sanitized; do
 		continue
 	fi
 	start "$variant cases" scripts/check_cases.sh "$root/$variant/traceloom"
+	if have python3; then
+		start "$variant facts" scripts/check_facts.py "$root/$variant/traceloom"
+	else
+		start "$variant facts" echo 'ok - facts # SKIP no python3'
+	fi
 	start "$variant behaviour" scripts/check_behaviour.sh "$root/$variant/traceloom"
 done
 start 'install' scripts/check_install.sh "$root/gcc" $cc
