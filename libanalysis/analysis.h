@@ -83,6 +83,7 @@ enum tl_event_kind {
 	TL_EVENT_SAMPLE,       /* a sample, or a tracepoint hit */
 	TL_EVENT_SWITCH,       /* a CPU went from one thread to another */
 	TL_EVENT_WAKEUP,       /* a thread was made runnable by another */
+	TL_EVENT_SYSCALL,      /* a system call, or a traced library call, with its duration */
 	TL_EVENT_GAP,	       /* the recorder lost records, or was throttled, at a known time */
 	TL_EVENT_DIAGNOSTIC,   /* something was lost, damaged, unsupported or skipped */
 	TL_EVENT_KIND_COUNT
@@ -307,6 +308,55 @@ struct tl_event_wakeup {
 	bool has_sample;
 };
 
+enum tl_call_kind { TL_CALL_SYSTEM, TL_CALL_LIBRARY };
+
+/* How the duration of a call is known. */
+enum tl_call_timing {
+	TL_CALL_MEASURED, /* the tracer measured it (strace -T) */
+	TL_CALL_DERIVED,  /* end line minus begin line: a little too long */
+	TL_CALL_UNTIMED	  /* not known */
+};
+
+enum tl_call_outcome {
+	TL_CALL_RETURNED,
+	TL_CALL_RESTARTED,  /* ERESTART*: the kernel will call it again */
+	TL_CALL_NO_RETURN,  /* exit, exit_group: never comes back */
+	TL_CALL_KILLED,	    /* the thread ended inside it */
+	TL_CALL_OPEN,	    /* still inside when the log ends: often the finding */
+	TL_CALL_DETACHED,   /* the tracer left */
+	TL_CALL_UNAVAILABLE /* the tracer could not read the result */
+};
+
+struct tl_event_syscall {
+	struct tl_task task; /* pid TL_ID_NONE where only the tid is known; both: no thread known */
+	enum tl_call_kind kind;
+	enum tl_call_timing timing;
+	enum tl_call_outcome outcome;
+	bool has_end; /* only the end was seen (attached while inside): ts = end - duration */
+	int64_t duration_ns; /* -1 unknown; the event's ts is the begin */
+	const char *name;
+	size_t name_length;
+	const char *arguments;	 /* as printed, both halves joined; may be cut; NULL not kept */
+	size_t arguments_length; /* of what is given */
+	uint64_t arguments_full_length; /* as it was in the log */
+	bool has_result;
+	int64_t result;	   /* two's complement of what was printed */
+	const char *error; /* "ENOENT", "ERESTARTSYS", ...; NULL none */
+	size_t error_length;
+	const char *operation; /* futex operation, ioctl request, fcntl command, ...; NULL none */
+	size_t operation_length;
+	bool has_fd;
+	int32_t fd;	  /* first argument, where it is a file descriptor */
+	const char *path; /* its path (-y), or the path argument; NULL unknown */
+	size_t path_length;
+	bool has_timeout;
+	int64_t timeout_ns;	       /* the wait asked for; INT64_MAX: without limit */
+	const struct tl_frame *frames; /* stack at the call (-k), innermost first */
+	const struct tl_frame_text *texts;
+	size_t frame_count;
+	uint64_t position; /* line from 1 of its begin, or file position */
+};
+
 enum tl_gap_kind { TL_GAP_LOST, TL_GAP_LOST_SAMPLES, TL_GAP_THROTTLE, TL_GAP_UNTHROTTLE };
 
 struct tl_event_gap {
@@ -361,6 +411,7 @@ struct tl_event {
 		struct tl_event_sample sample;
 		struct tl_event_switch sched_switch;
 		struct tl_event_wakeup wakeup;
+		struct tl_event_syscall syscall;
 		struct tl_event_gap gap;
 		struct tl_event_diagnostic diagnostic;
 	};
@@ -370,6 +421,8 @@ struct tl_event {
 const char *tl_event_kind_name(enum tl_event_kind kind);
 const char *tl_diagnostic_kind_name(enum tl_diagnostic_kind kind); /* "lost", "damaged", ... */
 const char *tl_clock_method_name(enum tl_clock_method method);	   /* "exact", "assumed", ... */
+const char *tl_call_timing_name(enum tl_call_timing timing);	   /* "measured", "derived", ... */
+const char *tl_call_outcome_name(enum tl_call_outcome outcome);	   /* "returned", "open", ... */
 const char *tl_switch_state_name(enum tl_switch_state state);	   /* "sleeping", ... */
 /* One line of text, stable, for golden files; no newline at its end. */
 void tl_event_print(FILE *out, const struct tl_event *ev);
@@ -388,6 +441,7 @@ struct tl_input; /* reader.h */
 #define TL_WANT_SAMPLES	 1u /* samples with stacks */
 #define TL_WANT_PAYLOADS 2u /* tracepoint fields as JSON */
 #define TL_WANT_SWITCHES 4u /* switch and wakeup events */
+#define TL_WANT_SYSCALLS 8u /* system calls */
 #define TL_WANT_ALL	 (~0u)
 
 /* `fraction` 0..1 of the source read so far, or negative if unknown. Non-zero stops the import. */

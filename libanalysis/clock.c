@@ -10,6 +10,7 @@ int tl_clock_shift(struct tl_store *store, int64_t source_id, int64_t delta_ns,
 	static const char *const updates[] = {
 		"UPDATE sample SET ts = ts + ?1 WHERE event_id IN "
 		"(SELECT event_id FROM event WHERE source_id = ?2)",
+		"UPDATE syscall SET ts = ts + ?1 WHERE source_id = ?2",
 		"UPDATE gap SET ts = ts + ?1 WHERE source_id = ?2",
 		"UPDATE sched_switch SET ts = ts + ?1 WHERE source_id = ?2",
 		"UPDATE sched_wakeup SET ts = ts + ?1 WHERE source_id = ?2",

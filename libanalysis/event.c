@@ -23,6 +23,7 @@ static const char *const kind_names[TL_EVENT_KIND_COUNT] = {
 	[TL_EVENT_SAMPLE] = "sample",
 	[TL_EVENT_SWITCH] = "switch",
 	[TL_EVENT_WAKEUP] = "wakeup",
+	[TL_EVENT_SYSCALL] = "syscall",
 	[TL_EVENT_GAP] = "gap",
 	[TL_EVENT_DIAGNOSTIC] = "diagnostic",
 };
@@ -217,6 +218,75 @@ static void print_wakeup(FILE *out, const struct tl_event_wakeup *w)
 		fputs(" sampled", out);
 }
 
+const char *tl_call_timing_name(enum tl_call_timing timing)
+{
+	switch (timing) {
+	case TL_CALL_MEASURED:
+		return "measured";
+	case TL_CALL_DERIVED:
+		return "derived";
+	case TL_CALL_UNTIMED:
+		return "untimed";
+	}
+	return "unknown";
+}
+
+const char *tl_call_outcome_name(enum tl_call_outcome outcome)
+{
+	switch (outcome) {
+	case TL_CALL_RETURNED:
+		return "returned";
+	case TL_CALL_RESTARTED:
+		return "restarted";
+	case TL_CALL_NO_RETURN:
+		return "no_return";
+	case TL_CALL_KILLED:
+		return "killed";
+	case TL_CALL_OPEN:
+		return "open";
+	case TL_CALL_DETACHED:
+		return "detached";
+	case TL_CALL_UNAVAILABLE:
+		return "unavailable";
+	}
+	return "unknown";
+}
+
+static void print_text(FILE *out, const char *key, const char *text, size_t len)
+{
+	char safe[512];
+
+	if (!text)
+		return;
+	tl_printable(safe, sizeof(safe), text, len);
+	fprintf(out, " %s=\"%s\"", key, safe);
+}
+
+static void print_syscall(FILE *out, const struct tl_event_syscall *c)
+{
+	print_task(out, "task", &c->task);
+	print_text(out, "name", c->name, c->name_length);
+	fprintf(out, "%s %s %s", c->kind == TL_CALL_LIBRARY ? " library" : "",
+		tl_call_timing_name(c->timing), tl_call_outcome_name(c->outcome));
+	if (c->has_end)
+		fputs(" end-only", out);
+	if (c->duration_ns >= 0)
+		fprintf(out, " duration=%" PRId64, c->duration_ns);
+	if (c->has_result)
+		fprintf(out, " result=%" PRId64, c->result);
+	print_text(out, "error", c->error, c->error_length);
+	print_text(out, "operation", c->operation, c->operation_length);
+	if (c->has_fd)
+		fprintf(out, " fd=%" PRId32, c->fd);
+	print_text(out, "path", c->path, c->path_length);
+	if (c->has_timeout)
+		fprintf(out, " timeout=%" PRId64, c->timeout_ns);
+	print_text(out, "arguments", c->arguments, c->arguments_length);
+	fprintf(out, " length=%" PRIu64 " line=%" PRIu64, c->arguments_full_length, c->position);
+	for (size_t i = 0; i < c->frame_count; i++)
+		print_frame(out, &c->frames[i], c->texts ? &c->texts[i] : NULL);
+}
+
 static void print_diagnostic(FILE *out, const struct tl_event_diagnostic *d)
 {
 	fprintf(out, " %s count=%" PRIu64, tl_diagnostic_kind_name(d->kind), d->count);
@@ -309,6 +379,9 @@ void tl_event_print(FILE *out, const struct tl_event *ev)
 		break;
 	case TL_EVENT_WAKEUP:
 		print_wakeup(out, &ev->wakeup);
+		break;
+	case TL_EVENT_SYSCALL:
+		print_syscall(out, &ev->syscall);
 		break;
 	case TL_EVENT_GAP:
 		fprintf(out, " kind=%d cpu=%" PRId32 " type=%" PRId64 " count=%" PRIu64,

@@ -265,6 +265,29 @@ CREATE TABLE sched_wakeup (
 	stack_id INTEGER REFERENCES stack -- of the waker
 ) STRICT;
 
+-- Facts: a system call, or a traced library call, of one thread.
+CREATE TABLE syscall (
+	syscall_id INTEGER PRIMARY KEY,
+	source_id INTEGER NOT NULL REFERENCES source,
+	thread_id INTEGER REFERENCES thread, -- NULL: the log names none (strace -p without -f)
+	ts INTEGER, -- its begin; NULL: the log has no times
+	dur INTEGER, -- NULL: not known, or it never returned
+	name_id INTEGER NOT NULL REFERENCES string,
+	kind INTEGER NOT NULL, -- 0 system call, 1 library call
+	timing INTEGER NOT NULL, -- 0 measured by the tracer, 1 derived from its two lines, 2 not known
+	outcome INTEGER NOT NULL, -- 0 returned, 1 restarted, 2 no_return, 3 killed, 4 open, 5 detached, 6 unavailable
+	result INTEGER, -- two's complement
+	error_id INTEGER REFERENCES string, -- ENOENT, ERESTARTSYS, ...
+	operation_id INTEGER REFERENCES string, -- futex operation, ioctl request, ...
+	fd INTEGER, -- first argument, where it is a file descriptor
+	path_id INTEGER REFERENCES string, -- path of the fd or of the path argument
+	timeout_ns INTEGER, -- the wait asked for; 9223372036854775807: without limit
+	stack_id INTEGER REFERENCES stack,
+	args_length INTEGER, -- bytes of the arguments in the log; more than length(args): cut
+	line INTEGER, -- where it begins: line from 1, or file position
+	args TEXT -- as printed; NULL: not kept
+) STRICT;
+
 -- Derived from sched_switch and sched_wakeup: what a thread was doing, without overlap (but for
 -- the idle thread, tid 0, which runs on every CPU at once).
 CREATE TABLE thread_state (
@@ -285,6 +308,7 @@ CREATE TABLE thread_state (
 
 CREATE INDEX IF NOT EXISTS sample_by_ts ON sample(ts);
 CREATE INDEX IF NOT EXISTS thread_state_by_thread ON thread_state(thread_id, ts);
+CREATE INDEX IF NOT EXISTS syscall_by_ts ON syscall(ts);
 CREATE INDEX IF NOT EXISTS thread_by_tid ON thread(tid);
 
 -- ==== VIEWS
@@ -398,3 +422,16 @@ FROM thread_state z JOIN thread t USING (thread_id) JOIN process p USING (proces
 LEFT JOIN string n ON n.string_id = z.name_id
 LEFT JOIN thread w ON w.thread_id = z.waker_thread_id
 LEFT JOIN string m ON m.string_id = z.waker_name_id;
+
+CREATE VIEW syscall_view AS
+SELECT c.syscall_id, c.ts, c.dur, p.pid, t.tid, m.text AS thread_name, n.text AS name,
+	CASE c.kind WHEN 0 THEN 'system' ELSE 'library' END AS kind,
+	CASE c.timing WHEN 0 THEN 'measured' WHEN 1 THEN 'derived' ELSE 'untimed' END AS timing,
+	CASE c.outcome WHEN 0 THEN 'returned' WHEN 1 THEN 'restarted' WHEN 2 THEN 'no_return'
+	WHEN 3 THEN 'killed' WHEN 4 THEN 'open' WHEN 5 THEN 'detached' ELSE 'unavailable' END AS outcome,
+	c.result, e.text AS error, o.text AS operation, c.fd, f.text AS path, c.timeout_ns, c.args,
+	c.args_length, c.stack_id, c.line
+FROM syscall c JOIN string n ON n.string_id = c.name_id LEFT JOIN thread t USING (thread_id)
+LEFT JOIN process p USING (process_id) LEFT JOIN string m ON m.string_id = t.name_id
+LEFT JOIN string e ON e.string_id = c.error_id LEFT JOIN string o ON o.string_id = c.operation_id
+LEFT JOIN string f ON f.string_id = c.path_id;

@@ -23,6 +23,12 @@ static const char *const insert_sql[INSERT_COUNT] = {
 	[INSERT_WAKEUP] =
 		"INSERT INTO sched_wakeup(source_id, ts, cpu, waker_thread_id, wakee_thread_id, "
 		"target_cpu, is_waking, waker_name_id, stack_id) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)",
+	[INSERT_SYSCALL] =
+		"INSERT INTO syscall(syscall_id, source_id, thread_id, ts, dur, name_id, kind, "
+		"timing, outcome, result, error_id, operation_id, fd, path_id, timeout_ns, "
+		"stack_id, "
+		"args_length, line, args) "
+		"VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
 	[INSERT_GAP] = "INSERT INTO gap(source_id, ts, cpu, event_id, count, kind) VALUES(?, ?, ?, "
 		       "?, ?, ?)",
 	[INSERT_PROCESS] =
@@ -287,6 +293,8 @@ static int writer_emit(struct tl_sink *sink, const struct tl_event *ev, struct t
 		return tl_writer_switch(w, ev, err);
 	case TL_EVENT_WAKEUP:
 		return tl_writer_wakeup(w, ev, err);
+	case TL_EVENT_SYSCALL:
+		return tl_writer_syscall(w, ev, err);
 	case TL_EVENT_GAP:
 		return on_gap(w, ev, err);
 	case TL_EVENT_DIAGNOSTIC:
@@ -351,6 +359,7 @@ static int next_ids(struct tl_writer *w, struct tl_error *err)
 		NEXT(next_event, event),
 		NEXT(next_payload, payload),
 		NEXT(next_sample, sample),
+		NEXT(next_syscall, syscall),
 #undef NEXT
 		{ "SELECT max(extra_id) + 1 FROM sample_extra",
 		  offsetof(struct tl_writer, next_extra) },

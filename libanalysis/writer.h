@@ -21,6 +21,7 @@ enum tl_insert {
 	INSERT_PAYLOAD,
 	INSERT_SWITCH,
 	INSERT_WAKEUP,
+	INSERT_SYSCALL,
 	INSERT_GAP,
 	INSERT_PROCESS,
 	INSERT_THREAD,
@@ -117,6 +118,7 @@ struct tl_writer {
 	int64_t source_id, host_id;
 	int64_t next_string, next_process, next_thread, next_cgroup, next_dso, next_symbol;
 	int64_t next_frame, next_stack, next_event, next_payload, next_sample, next_extra;
+	int64_t next_syscall;
 	bool has_old_strings; /* the case held text before: ask it before adding */
 
 	struct tl_arena arena; /* strings that live as long as the writer */
@@ -179,7 +181,7 @@ struct tl_writer {
 	bool has_rows; /* a row with a time was written */
 	int64_t first_ts, last_ts, newest_ts;
 	uint64_t sample_count, untimed_count, disorder_count;
-	uint64_t switch_count;
+	uint64_t switch_count, syscall_count;
 };
 
 /* writer.c */
@@ -213,6 +215,14 @@ int tl_writer_task_rows(struct tl_writer *w, struct tl_error *err);
 int tl_writer_sample(struct tl_writer *w, const struct tl_event *ev, struct tl_error *err);
 int tl_writer_switch(struct tl_writer *w, const struct tl_event *ev, struct tl_error *err);
 int tl_writer_wakeup(struct tl_writer *w, const struct tl_event *ev, struct tl_error *err);
+/* The node of a stack whose frames the source named; TL_NO_NODE for none. */
+int tl_writer_text_stack(struct tl_writer *w, const struct tl_frame *frames,
+			 const struct tl_frame_text *texts, size_t count, uint32_t *node,
+			 struct tl_error *err);
+void tl_writer_note_time(struct tl_writer *w, const struct tl_event *ev);
+
+/* writer_calls.c */
+int tl_writer_syscall(struct tl_writer *w, const struct tl_event *ev, struct tl_error *err);
 
 /* writer_rows.c: names, chains and sums at the end */
 int tl_writer_name_rows(struct tl_writer *w, struct tl_error *err);

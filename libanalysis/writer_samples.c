@@ -332,16 +332,15 @@ static int text_frame(struct tl_writer *w, const struct tl_frame *frame,
 	return ret < 0 ? ret : tl_chains_frame(&w->chains, &f, id, err);
 }
 
-static int text_chain(struct tl_writer *w, const struct tl_event_sample *s, uint32_t *node,
-		      struct tl_error *err)
+int tl_writer_text_stack(struct tl_writer *w, const struct tl_frame *frames,
+			 const struct tl_frame_text *texts, size_t count, uint32_t *node,
+			 struct tl_error *err)
 {
-	for (size_t i = 0; i < s->frame_count; i++) {
-		int ret = text_frame(w, &s->frames[i], &s->texts[i], &w->chain_frames[i], err);
+	int ret = need_scratch(w, count, err);
 
-		if (ret < 0)
-			return ret;
-	}
-	return push_chain(w, s->frame_count, node, err);
+	for (size_t i = 0; i < count && ret == TL_OK; i++)
+		ret = text_frame(w, &frames[i], &texts[i], &w->chain_frames[i], err);
+	return ret < 0 ? ret : push_chain(w, count, node, err);
 }
 
 static int find_stack(struct tl_writer *w, uint32_t thread, const struct tl_event_sample *s,
@@ -354,7 +353,7 @@ static int find_stack(struct tl_writer *w, uint32_t thread, const struct tl_even
 	if (ret < 0)
 		return ret;
 	if (s->texts)
-		return text_chain(w, s, node, err);
+		return tl_writer_text_stack(w, s->frames, s->texts, s->frame_count, node, err);
 	if (s->user_stack)
 		return unwound_chain(w, thread, s, ts, node, err);
 	if (s->frame_count)
@@ -496,7 +495,7 @@ static int put_payload(struct tl_writer *w, const struct tl_event_sample *s, str
 	return tl_writer_put(w, INSERT_PAYLOAD, values, 2, 0, p->json, p->json_length, err);
 }
 
-static void note_time(struct tl_writer *w, const struct tl_event *ev)
+void tl_writer_note_time(struct tl_writer *w, const struct tl_event *ev)
 {
 	if (!ev->has_ts) {
 		w->untimed_count++;
@@ -585,7 +584,7 @@ int tl_writer_sample(struct tl_writer *w, const struct tl_event *ev, struct tl_e
 	w->last_node = key.node;
 	w->last_thread = key.thread;
 	w->last_name = key.name;
-	note_time(w, ev);
+	tl_writer_note_time(w, ev);
 	ret = add_to_sum(w, &key, s->period, err);
 	if (ret < 0 || w->options.aggregate_only)
 		return ret;
