@@ -143,6 +143,17 @@ void tally_tell_counts(const struct tally *tally, const char *source, const char
 	tl_text_release(&text);
 }
 
+/* "(21 records in all)", unless the words have the number already. */
+static void format_count(char *buf, size_t size, const struct finding *f, const char *words)
+{
+	char number[24];
+
+	buf[0] = '\0';
+	snprintf(number, sizeof(number), "%" PRIu64, f->count);
+	if (f->kind != TL_DIAGNOSTIC_NOTE && f->count > 1 && !strstr(words, number))
+		snprintf(buf, size, " (%s %s in all)", number, f->unit);
+}
+
 void tally_tell_findings(const struct tally *tally, const char *source)
 {
 	for (size_t i = 0; i < tally->finding_count; i++) {

@@ -125,6 +125,17 @@ static void equal_findings_are_told_once_with_the_first_place(void **state)
 			    "all)\n");
 }
 
+static void number_that_the_words_have_is_not_repeated(void **state)
+{
+	struct tally tally;
+
+	(void)state;
+	tally_init(&tally, &counter);
+	diagnose(&tally, TL_DIAGNOSTIC_SKIPPED, "1234 bytes of trace skipped", 1234, "bytes", 8);
+	assert_string_equal(listen(speak_findings, &tally),
+			    "traceloom: x.data: byte 8: skipped: 1234 bytes of trace skipped\n");
+}
+
 static void note_is_no_trouble(void **state)
 {
 	struct tally tally;
@@ -167,6 +178,7 @@ int main(void)
 		cmocka_unit_test(clean_source_says_so),
 		cmocka_unit_test(counts_are_summed_by_kind_and_unit),
 		cmocka_unit_test(equal_findings_are_told_once_with_the_first_place),
+		cmocka_unit_test(number_that_the_words_have_is_not_repeated),
 		cmocka_unit_test(note_is_no_trouble),
 		cmocka_unit_test(too_many_findings_are_counted),
 		cmocka_unit_test(control_bytes_are_made_visible),
