@@ -165,9 +165,7 @@ void tally_tell_findings(const struct tally *tally, const char *source)
 			snprintf(position, sizeof(position), "byte %" PRIu64 ": ", f->position);
 		else if (f->position_kind == TL_POSITION_LINE)
 			snprintf(position, sizeof(position), "line %" PRIu64 ": ", f->position);
-		if (f->kind != TL_DIAGNOSTIC_NOTE && f->count > 1)
-			snprintf(count, sizeof(count), " (%" PRIu64 " %s in all)", f->count,
-				 f->unit);
+		format_count(count, sizeof(count), f, words);
 		tell("%s: %s%s: %s%s", source, position, kind_name(f->kind), words, count);
 	}
 	if (tally->untold_count)
