@@ -159,39 +159,56 @@ if ! "$program" help collapse >/dev/null 2>&1 || ! command -v python3 >/dev/null
 	echo 'ok - killed imports # SKIP no collapse, or no python3'
 	exit 0
 fi
-if ! python3 "$top/scripts/perf_repeat.py" "$recording" large.data 400000 >err 2>&1; then
+if ! python3 "$top/scripts/perf_repeat.py" "$recording" large.data 200000 >err 2>&1; then
 	verdict 'a large recording can be made' <err
 	exit 1
 fi
-rm -f victim.db
-"$program" import -q -o victim.db "$recording"
-content victim.db >before
+"$program" import -q -o original.db "$recording"
+content original.db >before
 
-# Starts an import, sends the signal once rows are being written, and waits.
+# now_ms, to know how long an import takes here
+now_ms() {
+	echo $(($(date +%s%N) / 1000000))
+}
+
+cp original.db victim.db
+begin=$(now_ms)
+"$program" import -q -o victim.db large.data
+whole=$(($(now_ms) - begin))
+hits=0
+
+# interrupt SIGNAL PERCENT: an import that gets the signal at this point of its usual time
 interrupt() {
-	local signal=$1 pid status tries=0
+	local signal=$1 pid status
 
+	rm -f victim.db*
+	cp original.db victim.db
 	# A shell has its background ignore SIGINT; a person's foreground does not.
 	python3 -c 'import os, signal, sys
 signal.signal(signal.SIGINT, signal.SIG_DFL)
 os.execv(sys.argv[1], sys.argv[1:])' "$program" import -o victim.db large.data >out 2>err &
 	pid=$!
-	until [ "$(cat victim.db-* 2>/dev/null | wc -c)" -gt 20000 ] || [ $tries -ge 400 ] ||
-		! kill -0 $pid 2>/dev/null; do
-		sleep 0.01
-		tries=$((tries + 1))
-	done
-	kill -"$signal" $pid 2>/dev/null || echo 'it had ended already'
+	sleep "$(awk "BEGIN { print $whole * $2 / 100000 }")"
+	kill -"$signal" $pid 2>/dev/null
 	wait $pid 2>/dev/null
 	status=$?
-	[ $status -ge 128 ] || echo "ended with $status, not by a signal"
+	if [ $status -eq 0 ]; then
+		return # too late: it was done
+	fi
+	[ $status -ge 128 ] || { echo "ended with $status, not by a signal"; cat err; }
+	hits=$((hits + 1))
 	content victim.db | cmp - before 2>&1
-}
-
-for signal in INT TERM KILL KILL KILL; do
-	interrupt $signal
-	if [ $signal != KILL ]; then
+	if [ "$signal" != KILL ]; then
 		find . -name 'victim.db-*'
 		find "$TMPDIR" -type f
 	fi
-done | verdict 'a stopped or killed import leaves the case as it was'
+}
+
+{
+	for percent in 15 35 55 75 90; do
+		for signal in INT TERM KILL; do
+			interrupt $signal $percent
+		done
+	done
+	[ $hits -ge 3 ] || echo "only $hits of 15 signals came in time"
+} | verdict 'a stopped or killed import leaves the case as it was'
