@@ -28,6 +28,8 @@ static const uint8_t *take(struct tl_cursor *c, size_t size)
 		}
 		return NULL;
 	}
+	if (!c->data)
+		return NULL; /* nothing of nothing: no pointer to add to */
 	at = c->data + c->position;
 	c->position += size;
 	return at;
