@@ -62,7 +62,7 @@ static int need(struct perf_stream *s, size_t want, const uint8_t **data, size_t
 		into = 0;
 	}
 	*len = s->window_size - (size_t)into;
-	*data = s->window + into;
+	*data = *len ? s->window + into : NULL;
 	return TL_OK;
 }
 
