@@ -4,9 +4,11 @@
 #include "formats.h"
 
 #include "perf.h"
+#include "perf_script.h"
 
 const struct tl_importer *const tl_importers[] = {
 	&perf_importer,
+	&perf_script_importer,
 	NULL,
 };
 

@@ -18,6 +18,7 @@
 #pragma GCC diagnostic pop
 
 #include "perf_payload.h"
+#include "perf_switch_state.h"
 #include "reader.h"
 
 #define FORMAT_TEXT_MAX (64u << 10) /* of one format; the kernel's largest has 6 KiB */
@@ -164,7 +165,7 @@ static bool rewrite_declaration(struct text t, struct tl_text *out, struct text 
 			break;
 		}
 	}
-	if (words && take(&t, "[")) {
+	if (words >= 2 && take(&t, "[")) {
 		tl_text_add(out, "[", 1);
 		for (; t.at < t.end && *t.at != ']'; t.at++) {
 			if (!isalnum((unsigned char)*t.at) && !memchr("_+-*/() ", *t.at, 8))
@@ -783,36 +784,6 @@ const char *perf_tracepoints_name(struct perf_tracepoints *tp, uint64_t config)
 
 /* ---- hits ---------------------------------------------------------------------------------- */
 
-/*
- * "S", "D|K", "R+": the letters of the format's own table. A "+" says that it was preempted, which
- * makes it runnable whatever else is set.
- */
-static enum tl_switch_state state_of_text(const char *text, size_t len)
-{
-	static const struct {
-		char letter;
-		enum tl_switch_state state;
-	} letters[] = { { 'X', TL_SWITCH_EXITING },
-			{ 'Z', TL_SWITCH_EXITING },
-			{ 'x', TL_SWITCH_EXITING },
-			{ 'I', TL_SWITCH_IDLE },
-			{ 'N', TL_SWITCH_IDLE },
-			{ 'P', TL_SWITCH_PARKED },
-			{ 'T', TL_SWITCH_STOPPED },
-			{ 't', TL_SWITCH_STOPPED },
-			{ 'D', TL_SWITCH_UNINTERRUPTIBLE },
-			{ 'S', TL_SWITCH_SLEEPING } };
-
-	if (len == 0 || (len > 1 && text[0] == '0' && text[1] == 'x'))
-		return TL_SWITCH_UNKNOWN;
-	if (text[0] == 'R' || text[len - 1] == '+')
-		return TL_SWITCH_RUNNABLE;
-	for (size_t i = 0; i < sizeof(letters) / sizeof(*letters); i++)
-		if (memchr(text, letters[i].letter, len))
-			return letters[i].state;
-	return TL_SWITCH_UNKNOWN;
-}
-
 static enum tl_switch_state switch_state(struct perf_tracepoints *tp, struct tracepoint *t,
 					 uint64_t value)
 {
@@ -828,7 +799,7 @@ static enum tl_switch_state switch_state(struct perf_tracepoints *tp, struct tra
 	memo->state = TL_SWITCH_UNKNOWN;
 	if (perf_print_format_text(t->program.print_format, t->program.shown[f->shown_first].index,
 				   value, &tp->scratch))
-		memo->state = state_of_text(tp->scratch.data, tp->scratch.length);
+		memo->state = perf_switch_state(tp->scratch.data, tp->scratch.length);
 	return memo->state;
 }
 
