@@ -22,7 +22,6 @@ enum perf_tally_what {
 	PERF_TALLY_WEIGHTS,
 	PERF_TALLY_HARDWARE_TRACE, /* bytes; number: kind of trace */
 	PERF_TALLY_SAMPLED,	   /* number: event */
-	PERF_TALLY_OUT_OF_ORDER,
 	PERF_TALLY_DEFERRED_MISSING,
 	PERF_TALLY_LOST,
 	PERF_TALLY_FILTERED,
@@ -103,7 +102,6 @@ struct perf_import {
 	uint64_t record_count, sample_count; /* read in this pass */
 	struct tl_error damage;		     /* the first that ended a pass */
 	uint64_t first_ns, last_ns;	     /* of all records; last 0: no record has a time */
-	uint64_t newest_sample_ns;	     /* so far, for counting what is out of order */
 	bool is_lost_superseded;	     /* LOST_SAMPLES tells the same losses better */
 	bool has_deferred;		     /* halves of chains do arrive */
 	uint32_t aux_kind;

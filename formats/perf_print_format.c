@@ -845,8 +845,7 @@ int perf_print_format_parse(struct perf_print_format **out, const char *text, si
 	*out = NULL;
 	if (format == NULL)
 		return TL_NOMEM;
-	if (text == NULL)
-		text = ""; /* of no length: a pointer that may be added to */
+	text = text ? text : ""; /* of no length: a pointer that may be added to */
 	struct parser p = { .format = format,
 			    .fields = fields,
 			    .field_count = field_count,

@@ -116,16 +116,6 @@ static int count_unkept(struct perf_import *p, const struct perf_raw *raw, uint3
 	return ret;
 }
 
-static int note_order(struct perf_import *p, const struct perf_raw *raw, struct tl_error *err)
-{
-	uint64_t ns = p->sample.time;
-
-	if (ns < p->newest_sample_ns)
-		return perf_tally_add(p, PERF_TALLY_OUT_OF_ORDER, 0, 1, raw->offset, err);
-	p->newest_sample_ns = ns;
-	return TL_OK;
-}
-
 /* ---- counters read with the sample ---- */
 
 /*
@@ -355,8 +345,6 @@ static int count_sample(struct perf_import *p, const struct perf_raw *raw, uint3
 		ret = count_unkept(p, raw, event, err);
 	if (ret == TL_OK && p->uses[event].is_sampled)
 		ret = perf_tally_add(p, PERF_TALLY_SAMPLED, event, 1, raw->offset, err);
-	if (ret == TL_OK && perf_is_time(p->sample.time))
-		ret = note_order(p, raw, err);
 	return ret;
 }
 

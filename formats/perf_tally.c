@@ -153,9 +153,6 @@ static void put_words(struct perf_import *p, struct words *w, const struct perf_
 	case PERF_TALLY_SAMPLED:
 		say_sampled(p, w, item);
 		break;
-	case PERF_TALLY_OUT_OF_ORDER:
-		say(w, TL_DIAGNOSTIC_NOTE, "samples", "samples older than one before them");
-		break;
 	case PERF_TALLY_DEFERRED_MISSING:
 		say(w, TL_DIAGNOSTIC_LOST, "call chains",
 		    "user halves of call chains that never arrived");

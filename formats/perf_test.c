@@ -95,7 +95,7 @@ static void sideband_at_the_end_comes_before_the_samples(void **state)
 	made_release(&data);
 }
 
-static void times_out_of_order_are_kept_and_counted(void **state)
+static void samples_keep_the_order_of_the_file(void **state)
 {
 	struct made data = { 0 };
 	char *events;
@@ -105,8 +105,6 @@ static void times_out_of_order_are_kept_and_counted(void **state)
 	add_sample(&data, 2, 4000);
 	events = file_events(&clock_attr, 1, &data);
 	assert_true(strstr(events, "sample ts=5000") < strstr(events, "sample ts=4000"));
-	made_expect(events,
-		    "diagnostic note count=1 what=\"samples older than one before them\"...");
 	free(events);
 	made_release(&data);
 }
@@ -705,7 +703,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(sideband_at_the_end_comes_before_the_samples),
-		cmocka_unit_test(times_out_of_order_are_kept_and_counted),
+		cmocka_unit_test(samples_keep_the_order_of_the_file),
 		cmocka_unit_test(markers_become_contexts_of_the_frames_behind_them),
 		cmocka_unit_test(empty_chain_is_a_chain_of_no_frames),
 		cmocka_unit_test(deferred_half_is_joined_by_thread_and_cookie),
