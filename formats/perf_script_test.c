@@ -198,6 +198,11 @@ static void odd_names_fold_as_an_independent_folder_folds_them(void **state)
 	free(want);
 }
 
+static int probe(const char *text)
+{
+	return perf_script_importer.probe((const uint8_t *)text, strlen(text));
+}
+
 /* ---- whole texts ------------------------------------------------------------------------------- */
 
 #define LOAD  "load 22933   157.167718:    1001001 cpu-clock: \n"
@@ -242,6 +247,18 @@ static void a_sample_without_call_chain_has_its_address_on_the_line(void **state
 		  "sample ts=154074687000 type=0 task=?/22929 comm=\"worker 2\" period=2000000 "
 		  "ip=5637eb294a86 u:5637eb294a86 symbol=\"(anonymous namespace)::leaf\" "
 		  "dso=\"/tmp/rec/load\"\n");
+}
+
+static void frames_that_lost_their_tab_are_frames(void **state)
+{
+	(void)state;
+	check_events(LOAD "ffffffff815f0b8b ksys_mmap_pgoff+0x2b ([kernel.kallsyms])\n\n",
+		     "sideband-end\n" TYPE SAMPLE);
+	check_events(LOAD "    ffffffff815f0b8b ksys_mmap_pgoff+0x2b ([kernel.kallsyms])\n\n",
+		     "sideband-end\n" TYPE SAMPLE);
+	assert_true(probe("java 19983 cycles:\nffffffff8103d0ca a ([kernel.kallsyms])\n") >= 70);
+	assert_true(probe("node 31912 cpu-clock: \n            13a8 RegExp:[&<>] (/a.map)\n") >=
+		    70);
 }
 
 static void an_inlined_frame_is_in_the_binary_of_the_next_outer_one(void **state)
@@ -516,11 +533,6 @@ static void endless_stacks_are_bounded(void **state)
 
 /* ---- probe --------------------------------------------------------------------------------------- */
 
-static int probe(const char *text)
-{
-	return perf_script_importer.probe((const uint8_t *)text, strlen(text));
-}
-
 static void the_probe_knows_its_own_and_leaves_the_others(void **state)
 {
 	(void)state;
@@ -548,6 +560,7 @@ int main(void)
 		cmocka_unit_test(a_stack_may_end_without_a_blank_line),
 		cmocka_unit_test(lines_may_end_as_on_windows),
 		cmocka_unit_test(a_sample_without_call_chain_has_its_address_on_the_line),
+		cmocka_unit_test(frames_that_lost_their_tab_are_frames),
 		cmocka_unit_test(an_inlined_frame_is_in_the_binary_of_the_next_outer_one),
 		cmocka_unit_test(source_lines_belong_to_the_frame_above),
 		cmocka_unit_test(a_thread_is_named_again_only_when_its_name_changes),
