@@ -47,7 +47,12 @@ struct command_option {
 	size_t offset;		  /* of the member in the options struct */
 	const char *const *words; /* WORD: NULL-terminated, in the order of the enum */
 	int64_t minimum, maximum; /* INTEGER, INTEGERS */
-	bool is_file;		  /* the argument is a path, for completion */
+	/*
+	 * INTEGERS: the flag (plus 1) that is set instead when neither '=' nor a number follows;
+	 * 0: a number must follow.
+	 */
+	size_t flag_offset_plus_1;
+	bool is_file; /* the argument is a path, for completion */
 };
 
 /*
@@ -87,6 +92,11 @@ struct command_option {
 	OPTION_ROW(INTEGERS, letter, name, argument, help,                                \
 		   OPTION_OFFSET(type, member, struct integer_list), .minimum = minimum_, \
 		   .maximum = maximum_)
+/* "--x 1,2" is a list, a bare "--x" is a flag. */
+#define INTEGERS_OR_FLAG(type, member, flag, letter, name, argument, minimum_, maximum_, help) \
+	OPTION_ROW(INTEGERS, letter, name, argument, help,                                     \
+		   OPTION_OFFSET(type, member, struct integer_list), .minimum = minimum_,      \
+		   .maximum = maximum_, .flag_offset_plus_1 = OPTION_OFFSET(type, flag, bool) + 1)
 #define HEADING(text) OPTION_ROW(HEADING, 0, NULL, NULL, text, 0)
 #define OPTIONS_END   OPTION_ROW(HEADING, 0, NULL, NULL, NULL, 0)
 

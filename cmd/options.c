@@ -211,6 +211,12 @@ static void set_flag(struct parser *parser, const struct command_option *option,
 	*(bool *)(parser->values + option->offset) = value;
 }
 
+/* "7", "1,2,3": what cannot be meant as the name of a file. */
+static bool is_number_list(const char *text)
+{
+	return text && *text >= '0' && *text <= '9' && !text[strspn(text, "0123456789,")];
+}
+
 /* `next` is the argument after this one, or NULL; 1 is returned when it was used. */
 static int parse_long(struct parser *parser, const char *argument, const char *next,
 		      struct tl_error *err)
@@ -238,6 +244,10 @@ static int parse_long(struct parser *parser, const char *argument, const char *n
 			return tl_fail(err, TL_USAGE, "--%s takes no value, but '%s' was given",
 				       name, equals + 1);
 		set_flag(parser, option, !is_negated);
+		return 0;
+	}
+	if (option->flag_offset_plus_1 && !equals && !is_number_list(next)) {
+		*(bool *)(parser->values + option->flag_offset_plus_1 - 1) = !is_negated;
 		return 0;
 	}
 	if (!equals && !next)

@@ -18,7 +18,8 @@ struct values {
 	int64_t count;
 	enum colour colour;
 	struct string_list patterns;
-	struct integer_list tids;
+	struct integer_list tids, cpus;
+	bool all_cpus;
 };
 
 static const struct values defaults = { .is_on = true, .count = 7, .colour = BLUE };
@@ -32,6 +33,7 @@ static const struct command_option options[] = {
 	WORD(struct values, colour, 0, "colour", "WORD", colours, "which colour"),
 	STRINGS(struct values, patterns, 'p', "pattern", "REGEX", "what to match"),
 	INTEGERS(struct values, tids, 0, "tid", "TID", 0, INT32_MAX, "which threads"),
+	INTEGERS_OR_FLAG(struct values, cpus, all_cpus, 0, "cpu", "[N]", 0, 4095, "which cpus"),
 	OPTIONS_END,
 };
 static const struct command command = {
@@ -75,6 +77,30 @@ static void assert_refused(const char *line, const char *message)
 	assert_int_equal(p.ret, TL_USAGE);
 	assert_null(p.values);
 	assert_string_equal(p.err.text, message);
+}
+
+static void a_list_that_may_be_a_flag_takes_only_numbers(void **state)
+{
+	struct parsed p = parse("--cpu 3,4 a.db");
+
+	(void)state;
+	assert_int_equal(p.ret, TL_OK);
+	assert_int_equal(p.values->cpus.count, 2);
+	assert_int_equal(p.values->cpus.items[1], 4);
+	assert_false(p.values->all_cpus);
+	assert_int_equal(p.operand_count, 1);
+	options_release(&command, p.values);
+	p = parse("--cpu 3.db");
+	assert_int_equal(p.ret, TL_OK);
+	assert_true(p.values->all_cpus);
+	assert_int_equal(p.values->cpus.count, 0);
+	assert_int_equal(p.operand_count, 1);
+	options_release(&command, p.values);
+	p = parse("--cpu");
+	assert_int_equal(p.ret, TL_OK);
+	assert_true(p.values->all_cpus);
+	options_release(&command, p.values);
+	assert_refused("--cpu=x", "--cpu: 'x' is not an integer");
 }
 
 static void nothing_given_leaves_the_defaults(void **state)
@@ -255,6 +281,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(nothing_given_leaves_the_defaults),
+		cmocka_unit_test(a_list_that_may_be_a_flag_takes_only_numbers),
 		cmocka_unit_test(value_may_follow_an_equals_sign_or_a_blank),
 		cmocka_unit_test(letters_may_be_joined_and_hold_a_value),
 		cmocka_unit_test(no_in_front_clears_a_flag),
