@@ -541,6 +541,13 @@ int tl_writer_commit(struct tl_writer *writer, const struct tl_import_result *re
 		     struct tl_error *err);
 void tl_writer_abort(struct tl_writer *writer); /* accepts NULL */
 
+struct tl_time_range {
+	int64_t begin_ns, end_ns; /* begin <= t < end, on the case's clock */
+};
+
+/* When the sources of a case begin and end, Unix ns. TL_NOTHING if none of them has times. */
+int tl_store_span(struct tl_store *store, struct tl_time_range *span, struct tl_error *err);
+
 /* ---- questions: folded stacks -------------------------------------------------------------- */
 
 enum tl_fold_what { TL_FOLD_EVENT, TL_FOLD_OFFCPU, TL_FOLD_WAKEUP };
@@ -551,10 +558,6 @@ enum tl_fold_compat {
 	TL_COMPAT_PERL,	      /* as perf script -F ...,period,event,... | stackcollapse-perf.pl */
 	TL_COMPAT_PERL_TRACE, /* as plain perf script | stackcollapse-perf.pl: trace text leaks */
 	TL_COMPAT_INFERNO     /* as ... | inferno-collapse-perf */
-};
-
-struct tl_time_range {
-	int64_t begin_ns, end_ns; /* begin <= t < end, on the case's clock */
 };
 
 struct tl_fold_options {
@@ -589,10 +592,12 @@ struct tl_folded {
 	char event[128];       /* which event was folded */
 	uint64_t sample_count; /* samples, or intervals, inside */
 	uint64_t total_weight;
-	uint64_t outside_count;	     /* of the event, but outside the ranges */
-	uint64_t without_time_count; /* could not be placed in a range */
-	uint64_t without_end_count;  /* off-CPU intervals still open at the end: not counted */
+	uint64_t outside_count;	      /* of the event, but outside the ranges */
+	uint64_t without_time_count;  /* could not be placed in a range */
+	uint64_t without_end_count;   /* off-CPU intervals still open at the end: not counted */
+	uint64_t without_begin_count; /* threads woken that nobody saw leave: not counted */
 	uint64_t excluded_count, below_min_count;
+	uint64_t rule_lost_count; /* compat: what the program to be compatible with loses */
 	uint64_t lost_count;	  /* samples the recorder lost (all events) */
 	bool is_sampled;	  /* a sampled tracepoint: counts are estimates */
 	int64_t begin_ns, end_ns; /* first and last time seen */
@@ -602,6 +607,16 @@ struct tl_folded {
 int tl_fold(struct tl_store *store, const struct tl_fold_options *opt, struct tl_folded *out,
 	    struct tl_error *err);
 void tl_folded_release(struct tl_folded *folded);
+
+/*
+ * The same, once per window of `width_ns` that holds something, in order of time; windows are
+ * numbered from the start of the case, and opt->ranges must be none. `folded` is borrowed. Memory
+ * is bounded by the largest window.
+ */
+typedef int (*tl_fold_window_fn)(const struct tl_folded *folded, const struct tl_time_range *window,
+				 uint64_t number, void *payload, struct tl_error *err);
+int tl_fold_windows(struct tl_store *store, const struct tl_fold_options *opt, int64_t width_ns,
+		    tl_fold_window_fn fn, void *payload, struct tl_error *err);
 
 /* ---- questions: what is in the case ---------------------------------------------------------- */
 

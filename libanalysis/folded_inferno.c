@@ -254,11 +254,8 @@ enum tl_folded_head tl_inferno_head(const struct tl_folded_rules *rules, const c
 		goto out;
 	}
 	line = trim_end((struct span) { text.data, text.length });
-	if (begins_with(line, "#")) {
-		kind = TL_HEAD_LOST;
-		goto out;
-	}
-	if (!match_head(line, &head) ||
+	/* without its head, a stack's frames are taken for heads */
+	if (begins_with(line, "#") || !match_head(line, &head) ||
 	    !is_time_free(sample, (struct span) { ids.data, ids.length }, &head))
 		goto out;
 	match_tail((struct span) { line.text + head.end, line.len - head.end }, &tail);

@@ -6,14 +6,12 @@
 #ifndef TL_STACK_TREE_H
 #define TL_STACK_TREE_H
 
-#include "folded_text.h"
-#include "store.h"
+#include "frame_names.h"
 
 struct tl_stack_tree;
 
 struct tl_tree_options {
-	struct tl_folded_rules rules;
-	bool user_only, kernel_only, show_inlined;
+	struct tl_frame_options frames;
 	uint32_t max_depth;		     /* 0: all; keeps the outermost */
 	const char *const *exclude_patterns; /* POSIX extended regular expressions */
 	size_t exclude_count;
