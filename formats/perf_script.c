@@ -67,15 +67,6 @@ static void note_bad(struct script *s, enum bad_kind kind, uint64_t line)
 		s->bad[kind].first = line;
 }
 
-/* A line that makes no sense, unless it is the last and was not finished. */
-static void note_line(struct script *s, enum bad_kind kind, const struct tl_line *line)
-{
-	if (!line->has_newline && s->samples)
-		s->cut_line = line->number;
-	else
-		note_bad(s, kind, line->number);
-}
-
 /* Facts of the header are out; samples follow. Threads come among them. */
 static int begin(struct script *s, struct tl_sink *sink, struct tl_error *err)
 {
@@ -101,7 +92,7 @@ static int begin(struct script *s, struct tl_sink *sink, struct tl_error *err)
 
 /* ---- lines --------------------------------------------------------------------------------- */
 
-/* Lines that are no first line of a sample: mostly, they begin with a blank. */
+/* Lines that begin with a blank and are no first line of a sample. */
 static int read_indented(struct script *s, const struct tl_line *line, struct tl_error *err)
 {
 	struct perf_script_builder *b = &s->sample;
@@ -116,7 +107,7 @@ static int read_indented(struct script *s, const struct tl_line *line, struct tl
 		return TL_OK;
 	}
 	if (!is_frame || !b->is_active) {
-		note_line(s, is_frame && frame.has_address ? BAD_ORPHAN : BAD_LINE, line);
+		note_bad(s, is_frame && frame.has_address ? BAD_ORPHAN : BAD_LINE, line->number);
 		return TL_OK;
 	}
 	if (!line->has_newline && s->has_dsos && !frame.has_dso_text) {
@@ -263,9 +254,13 @@ static int read_first_line(struct script *s, struct tl_sink *sink, const struct 
 	}
 	if (is_comment)
 		return TL_OK;
-	if (line->text[0] == ' ' || s->sample.is_active)
+	if (line->text[0] == ' ')
 		return read_indented(s, line, err);
-	note_line(s, BAD_LINE, line);
+	if (!line->has_newline && s->samples) {
+		s->cut_line = line->number;
+		return TL_OK;
+	}
+	note_bad(s, BAD_LINE, line->number);
 	return TL_OK;
 }
 
@@ -460,9 +455,6 @@ static int script_probe(const uint8_t *head, size_t len)
 			records += sample.is_record;
 			timed += sample.has_ts && !sample.is_record;
 			untimed += !sample.has_ts && !sample.is_record;
-		} else if (size && in_sample) { /* tabs may have become blanks, or nothing */
-			frames += perf_script_frame_line(at, size, &frame) && frame.has_address &&
-				  frame.has_dso_text;
 		}
 		at = newline ? newline + 1 : end;
 	}

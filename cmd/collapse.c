@@ -1,0 +1,431 @@
+/*
+ * collapse.c - the collapse command: folded stacks on stdout, what they are on stderr.
+ */
+#include "command.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "memory.h"
+#include "reader.h"
+
+struct collapse_options {
+	const char *event, *comm, *window, *out_dir;
+	struct string_list ranges, excludes;
+	struct integer_list tids;
+	enum tl_fold_weight weight;
+	enum tl_fold_root root;
+	enum tl_fold_compat compat;
+	bool offcpu, wakeup, show_state;
+	bool pid_root, tid_root;
+	bool annotate_kernel, annotate_jit, annotate_all, show_addresses;
+	bool user_only, kernel_only, no_idle;
+	int64_t max_depth, min_weight;
+	struct source_options sources;
+};
+
+static const char *const weights[] = { "period", "count", "ns", "us", NULL };
+static const char *const roots[] = { "comm", "none", "pid", "tid", "cgroup", NULL };
+static const char *const compats[] = { "native", "perl", "perl-trace", "inferno", NULL };
+
+static const struct command_option options[] = {
+	HEADING("what is folded"),
+	STRING(struct collapse_options, event, 'e', "event", "NAME",
+	       "samples of this event; default the one that came first"),
+	FLAG(struct collapse_options, offcpu, 0, "offcpu",
+	     "time that threads were off the CPU, by where they left it"),
+	FLAG(struct collapse_options, wakeup, 0, "wakeup",
+	     "time that threads slept, by where they left the CPU and, after '--', by whom and "
+	     "where they were woken"),
+	WORD(struct collapse_options, weight, 'w', "weight", "WORD", weights,
+	     "what a stack counts: period (as recorded), count (samples), ns, us; default period, "
+	     "us for time off the CPU"),
+	HEADING("what of it"),
+	STRINGS(struct collapse_options, ranges, 't', "time", "A,B",
+		"only from A until before B: seconds from the start of the case, Unix seconds, or "
+		"ISO 8601; may be repeated"),
+	STRING(struct collapse_options, comm, 0, "comm", "REGEX",
+	       "only threads whose name matches"),
+	INTEGERS_OR_FLAG(struct collapse_options, tids, tid_root, 0, "tid", "[N]", 0, INT32_MAX,
+			 "with numbers (N or N,M): only these threads; without: the same as --root "
+			 "tid"),
+	FLAG(struct collapse_options, no_idle, 0, "no-idle", "leave out the idle task"),
+	FLAG(struct collapse_options, user_only, 0, "user-only", "leave out frames of the kernel"),
+	FLAG(struct collapse_options, kernel_only, 0, "kernel-only",
+	     "leave out frames of programs"),
+	STRINGS(struct collapse_options, excludes, 'x', "exclude", "REGEX",
+		"leave out stacks that have a matching frame; may be repeated"),
+	INTEGER(struct collapse_options, max_depth, 0, "max-depth", "N", 1, INT32_MAX,
+		"only the N outermost frames"),
+	INTEGER(struct collapse_options, min_weight, 0, "min", "N", 1, INT64_MAX,
+		"leave out lines that count less"),
+	HEADING("how it is written"),
+	WORD(struct collapse_options, root, 0, "root", "WORD", roots,
+	     "the first frame: comm, none, pid (comm-PID), tid (comm-PID/TID), cgroup (the group, "
+	     "then comm); default comm"),
+	FLAG(struct collapse_options, pid_root, 0, "pid", "the same as --root pid"),
+	FLAG(struct collapse_options, annotate_kernel, 0, "kernel",
+	     "mark frames of the kernel with _[k]"),
+	FLAG(struct collapse_options, annotate_jit, 0, "jit",
+	     "mark frames of just-in-time compilers with _[j]"),
+	FLAG(struct collapse_options, annotate_all, 0, "all", "--kernel and --jit"),
+	FLAG(struct collapse_options, show_addresses, 0, "addrs",
+	     "show the address of frames without a name"),
+	FLAG(struct collapse_options, show_state, 0, "state",
+	     "end stacks off the CPU with why: [S] asleep, [D] uninterruptible, [R] runnable, [T] "
+	     "stopped, [P] parked, [I] idle kernel thread, [?] unknown"),
+	WORD(struct collapse_options, compat, 0, "compat", "WORD", compats,
+	     "native (correct), or bug for bug as the output of 'perf script -F "
+	     "comm,pid,tid,time,period,event,ip,sym,dso' (perl) or of plain 'perf script' "
+	     "(perl-trace) through stackcollapse-perf.pl, or through inferno-collapse-perf "
+	     "(inferno); default native"),
+	STRING(struct collapse_options, window, 0, "window", "DURATION",
+	       "a file for each window of this length: 10s, 500ms, 1.5"),
+	FILE_NAME(struct collapse_options, out_dir, 0, "out-dir", "DIR",
+		  "where the windows go: DIR/0000.folded is the first"),
+	HEADING("for raw recordings"),
+	SOURCE_OPTIONS(struct collapse_options, sources),
+	OPTIONS_END,
+};
+
+static const struct command_example examples[] = {
+	{ "traceloom collapse perf.data | flamegraph.pl > cpu.svg", "draw a recording" },
+	{ "traceloom collapse --offcpu run.db | flamegraph.pl --color=io --countname=us > off.svg",
+	  "where the time went that no CPU was used" },
+	{ "traceloom collapse --time 10,12.5 --comm '^python' --weight ns run.db",
+	  "two and a half seconds of the python threads" },
+	{ "traceloom collapse --window 10s --out-dir windows run.db",
+	  "one file every ten seconds" },
+	{ NULL, NULL },
+};
+
+/* ---- options to a question ---------------------------------------------------------------- */
+
+static int parse_duration(const char *text, int64_t *ns, struct tl_error *err)
+{
+	static const struct {
+		const char *suffix;
+		int64_t unit_ns;
+	} units[] = { { "", 1000000000 },    { "s", 1000000000 }, { "ms", 1000000 },
+		      { "us", 1000 },	     { "ns", 1 },	  { "m", 60000000000 },
+		      { "h", 3600000000000 } };
+	size_t length = strspn(text, "0123456789.");
+
+	for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++)
+		if (length && !strcmp(text + length, units[i].suffix) &&
+		    tl_parse_time(text, length, units[i].unit_ns, ns) == length && *ns > 0)
+			return TL_OK;
+	return tl_fail(err, TL_USAGE, "--window: '%s' is no duration like 10s, 500ms or 1.5", text);
+}
+
+static int check(const struct collapse_options *opt, struct tl_error *err)
+{
+	bool has_root = opt->root != TL_ROOT_COMM;
+
+	if (opt->offcpu && opt->wakeup)
+		return tl_fail(err, TL_USAGE, "--offcpu and --wakeup are two questions");
+	if ((opt->pid_root && opt->tid_root) || (has_root && (opt->pid_root || opt->tid_root)))
+		return tl_fail(err, TL_USAGE,
+			       "only one of --root, --pid and a bare --tid is "
+			       "possible");
+	if (!opt->window != !opt->out_dir)
+		return tl_fail(err, TL_USAGE, "--window and --out-dir need each other");
+	if (opt->window && opt->ranges.count)
+		return tl_fail(err, TL_USAGE, "--window and --time exclude each other");
+	return TL_OK;
+}
+
+static void fill_question(const struct collapse_options *opt, struct tl_fold_options *fold)
+{
+	*fold = (struct tl_fold_options) {
+		.what = opt->offcpu   ? TL_FOLD_OFFCPU
+			: opt->wakeup ? TL_FOLD_WAKEUP
+				      : TL_FOLD_EVENT,
+		.event = opt->event,
+		.weight = opt->weight,
+		.root = opt->pid_root	? TL_ROOT_PID
+			: opt->tid_root ? TL_ROOT_TID
+					: opt->root,
+		.compat = opt->compat,
+		.annotate_kernel = opt->annotate_kernel || opt->annotate_all,
+		.annotate_jit = opt->annotate_jit || opt->annotate_all,
+		.show_addresses = opt->show_addresses,
+		.user_only = opt->user_only,
+		.kernel_only = opt->kernel_only,
+		.no_idle = opt->no_idle,
+		.show_inlined = opt->sources.want_inlines,
+		.show_state = opt->show_state,
+		.comm_pattern = opt->comm,
+		.exclude_patterns = opt->excludes.items,
+		.exclude_count = opt->excludes.count,
+		.max_depth = (uint32_t)opt->max_depth,
+		.min_weight = (uint64_t)opt->min_weight,
+	};
+}
+
+/* Ranges and thread ids, in the form that the question has them; both are freed by the caller. */
+static int fill_lists(const struct collapse_options *opt, struct tl_store *store,
+		      struct tl_time_range *ranges, int32_t *tids, struct tl_error *err)
+{
+	struct tl_time_range span;
+	int ret = opt->ranges.count ? tl_store_span(store, &span, err) : TL_OK;
+
+	for (size_t i = 0; i < opt->ranges.count && ret == TL_OK; i++)
+		ret = command_parse_range(opt->ranges.items[i], span.begin_ns, &ranges[i], err);
+	for (size_t i = 0; i < opt->tids.count; i++)
+		tids[i] = (int32_t)opt->tids.items[i];
+	return ret;
+}
+
+/* ---- results ------------------------------------------------------------------------------ */
+
+static void print_lines(FILE *out, const struct tl_folded *folded)
+{
+	for (size_t i = 0; i < folded->line_count; i++)
+		fprintf(out, "%s %" PRIu64 "\n", folded->lines[i].text, folded->lines[i].weight);
+}
+
+static void add_count(struct tl_text *note, uint64_t count, const char *what)
+{
+	if (count)
+		tl_text_printf(note, "; %" PRIu64 " %s", count, what);
+}
+
+/* What was folded, and everything that was not. */
+static void tell_result(const struct collapse_options *opt, const struct tl_folded *f,
+			uint64_t line_count, const char *more)
+{
+	bool is_off = opt->offcpu || opt->wakeup;
+	struct tl_text note = { 0 };
+
+	tl_text_printf(&note, "%s: %" PRIu64 " %s on %" PRIu64 " lines, %" PRIu64 " %s%s%s",
+		       f->event, f->sample_count, is_off ? "intervals" : "samples", line_count,
+		       f->total_weight, f->unit,
+		       !is_off && opt->weight == TL_WEIGHT_PERIOD ? " (period)" : "", more);
+	if (f->is_sampled)
+		tl_text_puts(&note, "; only one in several hits was recorded, all of this is an "
+				    "estimate");
+	add_count(&note, f->outside_count, "outside the times asked for");
+	add_count(&note, f->without_time_count, "recorded without a time");
+	add_count(&note, f->without_end_count, "without an end, not counted");
+	add_count(&note, f->without_begin_count, "without a beginning, not counted");
+	add_count(&note, f->excluded_count, "left out as asked");
+	add_count(&note, f->rule_lost_count, "lost by the rules of --compat");
+	add_count(&note, f->below_min_count, "lines below the least weight");
+	add_count(&note, f->lost_count, "lost by the recorder, of all events");
+	if (!note.failed)
+		tell("%s", note.data);
+	tl_text_release(&note);
+}
+
+/* ---- windows ------------------------------------------------------------------------------ */
+
+enum { WINDOW_MAX = 100000 };
+
+struct window_files {
+	const char *directory;
+	struct tl_folded sum; /* without lines */
+	uint64_t file_count, line_count;
+};
+
+static int fail_system(struct tl_error *err, const char *path, const char *what)
+{
+	int ret = tl_fail(err, TL_IO, "%s: %s", what, strerror(errno));
+
+	tl_error_source(err, path);
+	return ret;
+}
+
+/* Files of an earlier run among the new ones would be taken for windows. */
+static int prepare_directory(const char *path, struct tl_error *err)
+{
+	struct dirent *entry;
+	int ret = TL_OK;
+	DIR *dir;
+
+	if (mkdir(path, 0777) < 0 && errno != EEXIST)
+		return fail_system(err, path, "cannot make the directory");
+	dir = opendir(path);
+	if (!dir)
+		return fail_system(err, path, "cannot open the directory");
+	while (ret == TL_OK && (entry = readdir(dir))) {
+		const char *dot = strrchr(entry->d_name, '.');
+
+		if (dot && !strcmp(dot, ".folded"))
+			ret = tl_fail(err, TL_USAGE,
+				      "'%s' holds folded files already: --out-dir must be new",
+				      path);
+	}
+	closedir(dir);
+	return ret;
+}
+
+static int write_window(const struct tl_folded *folded, const struct tl_time_range *window,
+			uint64_t number, void *payload, struct tl_error *err)
+{
+	struct window_files *files = payload;
+	struct tl_text path = { 0 };
+	FILE *out = NULL;
+	int ret = TL_OK;
+
+	(void)window;
+	if (number >= WINDOW_MAX)
+		return tl_fail(err, TL_USAGE, "more than %d windows: make --window longer",
+			       WINDOW_MAX);
+	tl_text_printf(&path, "%s/%04" PRIu64 ".folded", files->directory, number);
+	if (path.failed)
+		return tl_fail(err, TL_NOMEM, "out of memory");
+	out = fopen(path.data, "w");
+	if (!out) {
+		ret = fail_system(err, path.data, "cannot be written");
+	} else {
+		print_lines(out, folded);
+		ret = ferror(out) ? fail_system(err, path.data, "cannot be written") : TL_OK;
+		if (fclose(out) && ret == TL_OK)
+			ret = fail_system(err, path.data, "cannot be written");
+	}
+	tl_text_release(&path);
+	if (!files->file_count)
+		files->sum = (struct tl_folded) { .unit = folded->unit,
+						  .lost_count = folded->lost_count,
+						  .is_sampled = folded->is_sampled };
+	snprintf(files->sum.event, sizeof(files->sum.event), "%s", folded->event);
+	files->sum.sample_count += folded->sample_count;
+	files->sum.total_weight += folded->total_weight;
+	files->sum.excluded_count += folded->excluded_count;
+	files->sum.below_min_count += folded->below_min_count;
+	files->sum.without_end_count += folded->without_end_count;
+	files->sum.without_begin_count += folded->without_begin_count;
+	files->sum.without_time_count = folded->without_time_count;
+	files->line_count += folded->line_count;
+	files->file_count++;
+	return ret;
+}
+
+static int fold_windows(const struct collapse_options *opt, struct tl_store *store,
+			const struct tl_fold_options *question, struct tl_error *err)
+{
+	struct window_files files = { .directory = opt->out_dir };
+	char more[64];
+	int64_t width;
+	int ret = parse_duration(opt->window, &width, err);
+
+	if (ret == TL_OK)
+		ret = prepare_directory(opt->out_dir, err);
+	if (ret == TL_OK)
+		ret = tl_fold_windows(store, question, width, write_window, &files, err);
+	if (ret < 0)
+		return ret;
+	if (!files.file_count)
+		return tl_fail(err, TL_NOTHING, "no window holds anything that was asked for");
+	snprintf(more, sizeof(more), ", in %" PRIu64 " files", files.file_count);
+	if (!opt->sources.is_quiet)
+		tell_result(opt, &files.sum, files.line_count, more);
+	return TL_OK;
+}
+
+/* ---- asking ------------------------------------------------------------------------------- */
+
+static int fold(const struct collapse_options *opt, struct tl_store *store, struct tl_error *err)
+{
+	struct tl_time_range *ranges = tl_alloc(opt->ranges.count, sizeof(*ranges), err);
+	int32_t *tids = tl_alloc(opt->tids.count, sizeof(*tids), err);
+	struct tl_fold_options question;
+	struct tl_folded folded = { 0 };
+	int ret = ranges && tids ? TL_OK : TL_NOMEM;
+
+	fill_question(opt, &question);
+	question.ranges = ranges;
+	question.range_count = opt->ranges.count;
+	question.tids = tids;
+	question.tid_count = opt->tids.count;
+	if (ret == TL_OK)
+		ret = fill_lists(opt, store, ranges, tids, err);
+	if (ret == TL_OK && opt->window) {
+		ret = fold_windows(opt, store, &question, err);
+	} else if (ret == TL_OK) {
+		ret = tl_fold(store, &question, &folded, err);
+		if (ret == TL_OK)
+			print_lines(stdout, &folded);
+		if (ret == TL_OK && !opt->sources.is_quiet)
+			tell_result(opt, &folded, folded.line_count, "");
+	}
+	tl_folded_release(&folded);
+	free(ranges);
+	free(tids);
+	return ret;
+}
+
+static bool has_stdin(size_t count, char **paths)
+{
+	for (size_t i = 0; i < count; i++)
+		if (!strcmp(paths[i], "-"))
+			return true;
+	return false;
+}
+
+/* Only what the question needs is imported: the rest costs time and answers nothing. */
+static struct case_request request_of(const struct collapse_options *opt, size_t count,
+				      char **paths)
+{
+	bool is_off = opt->offcpu || opt->wakeup;
+	bool has_times = opt->ranges.count || opt->window;
+	bool is_compat = opt->compat != TL_COMPAT_NATIVE;
+	struct case_request request = { .sources = &opt->sources, .want = TL_WANT_SAMPLES };
+
+	if (is_off)
+		request.want |= TL_WANT_SWITCHES;
+	/* compatible lines may turn out to need single samples, and stdin cannot be read again */
+	request.aggregate_only = is_off || !(has_times || (is_compat && has_stdin(count, paths)));
+	return request;
+}
+
+static int run(const void *values, size_t operand_count, char **operands, struct tl_error *err)
+{
+	const struct collapse_options *opt = values;
+	struct case_request request = request_of(opt, operand_count, operands);
+	struct tl_store *store = NULL;
+	int ret = check(opt, err);
+
+	if (ret < 0)
+		return ret;
+	ret = command_open_case(&store, operands, operand_count, &request, err);
+	if (ret == TL_OK)
+		ret = fold(opt, store, err);
+	if (ret == TL_UNSUPPORTED && request.aggregate_only && store &&
+	    opt->compat != TL_COMPAT_NATIVE && !has_stdin(operand_count, operands)) {
+		tl_error_clear(err);
+		tl_store_close(store);
+		request.aggregate_only = false;
+		ret = command_open_case(&store, operands, operand_count, &request, err);
+		if (ret == TL_OK)
+			ret = fold(opt, store, err);
+	}
+	tl_store_close(store);
+	return ret < 0 ? ret : EXIT_DONE;
+}
+
+const struct command cmd_collapse = {
+	.name = "collapse",
+	.usage = "traceloom collapse [options] CASE...",
+	.summary = "fold stacks for flamegraph.pl and its kin",
+	.description =
+		"Prints one line for each distinct stack: its frames from the outermost to the "
+		"innermost, separated by semicolons, a blank, and what it counts. Nothing else "
+		"goes to standard output; which event it was, in what unit, and what was not "
+		"counted is told on standard error.\n\n"
+		"CASE is a case file, or recordings that are read directly.\n\n"
+		"Names are written so that no reader of folded text can misread them: a semicolon "
+		"becomes a colon, a blank in a thread's name an underscore, a control character a "
+		"question mark. Frames without a name are called by their binary, in brackets.\n\n"
+		"'--tid' followed by numbers chooses threads; a bare '--tid' shows thread ids in "
+		"the first frame. A file whose name is a number is given as ./NAME.",
+	.examples = examples,
+	.options = options,
+	.options_size = sizeof(struct collapse_options),
+	.run = run,
+};
