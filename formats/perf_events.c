@@ -9,7 +9,7 @@
 #include <string.h>
 
 /* Events of a file: far more than any recorder opens, and few enough to search. */
-#define EVENT_COUNT_MAX 65536u
+#define EVENT_COUNT_MAX 16384u
 
 static void update_layout(struct perf_events *events)
 {

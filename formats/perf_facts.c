@@ -17,16 +17,20 @@
 static int tell_damage(struct tl_sink *sink, const char *feature, struct tl_error *damage,
 		       struct tl_error *err)
 {
-	char what[64];
+	char what[64], message[sizeof(damage->text) + sizeof(what) + 2];
 	int ret;
 
 	snprintf(what, sizeof(what), "header feature %s", feature);
+	if (strstr(damage->text, feature))
+		snprintf(message, sizeof(message), "%s", damage->text);
+	else
+		snprintf(message, sizeof(message), "%s: %s", what, damage->text);
 	ret = perf_tell(sink,
 			damage->status == TL_UNSUPPORTED ? TL_DIAGNOSTIC_UNSUPPORTED
 							 : TL_DIAGNOSTIC_DAMAGED,
 			what, 1, "features",
 			damage->position_kind == TL_POSITION_BYTE ? damage->position : UINT64_MAX,
-			damage->text, err);
+			message, err);
 	tl_error_clear(damage);
 	return ret;
 }
@@ -61,15 +65,20 @@ int perf_tracing_data(struct perf_import *p, const uint8_t *data, size_t len, ui
 static int read_feature(struct perf_import *p, unsigned feature, struct perf_section section,
 			struct tl_sink *sink, struct tl_error *err)
 {
-	const char *name = perf_feature_name(feature);
+	const char *known = perf_feature_name(feature);
 	struct tl_error damage = { 0 };
 	struct tl_cursor c;
+	char name[24];
 	uint8_t *data;
 	size_t len;
 	int ret = perf_section_read(p->main, section, SECTION_MAX, &data, &len, err);
 
 	if (ret < 0)
 		return ret;
+	if (known)
+		snprintf(name, sizeof(name), "%s", known);
+	else
+		snprintf(name, sizeof(name), "%u", feature);
 	if (len < section.size)
 		tl_fail_at(&damage, TL_FORMAT, section.offset,
 			   "%zu of its %" PRIu64 " bytes are there", len, section.size);
@@ -84,7 +93,7 @@ static int read_feature(struct perf_import *p, unsigned feature, struct perf_sec
 			*err = damage;
 	}
 	if (ret == TL_OK && damage.status != TL_OK)
-		ret = tell_damage(sink, name ? name : "unknown", &damage, err);
+		ret = tell_damage(sink, name, &damage, err);
 	free(data);
 	return ret;
 }
@@ -117,18 +126,42 @@ static int read_event_types(struct perf_import *p, struct tl_error *err)
 	return ret;
 }
 
+/* Those that a cut file has lost, in one line. */
+static int tell_missing(struct perf_import *p, uint64_t count, const char *first,
+			struct tl_sink *sink, struct tl_error *err)
+{
+	char message[200];
+
+	snprintf(message, sizeof(message),
+		 "%" PRIu64 " features of the header lie behind the end of the file at byte "
+		 "%" PRIu64 ", %s first",
+		 count, p->header.file_size, first);
+	return perf_tell(sink, TL_DIAGNOSTIC_TRUNCATED, "header features", count, "features",
+			 UINT64_MAX, message, err);
+}
+
 int perf_facts_read(struct perf_import *p, struct tl_sink *sink, struct tl_error *err)
 {
 	int ret = read_event_types(p, err);
+	const char *first_missing = NULL;
+	uint64_t missing = 0;
 
 	for (size_t i = 0; ret == TL_OK && i < p->header.feature_count; i++) {
 		unsigned feature = p->header.features[i].feature;
+		struct perf_section section = p->header.features[i].section;
 
 		if (feature >= SIMPLEPERF_FEATURE_FILE && feature <= SIMPLEPERF_FEATURE_FILE2)
 			p->facts.is_simpleperf = true;
-		if (!is_read_later(feature))
-			ret = read_feature(p, feature, p->header.features[i].section, sink, err);
+		if (section.size && section.offset >= p->header.file_size) {
+			if (!missing++)
+				first_missing = perf_feature_name(feature);
+		} else if (!is_read_later(feature)) {
+			ret = read_feature(p, feature, section, sink, err);
+		}
 	}
+	if (ret == TL_OK && missing)
+		ret = tell_missing(p, missing, first_missing ? first_missing : "an unknown one",
+				   sink, err);
 	return ret;
 }
 

@@ -10,9 +10,9 @@
 #include <string.h>
 
 #define EVENT_TYPE_NAME_SIZE 64u
-#define EVENT_UPDATE_NAME    2u	     /* PERF_EVENT_UPDATE__NAME */
-#define BUILD_ID_FIELD_SIZE  24u     /* 20 bytes of the id, its size, reserved */
-#define FACT_COUNT_MAX	     100000u /* of one kind: more is an attack */
+#define EVENT_UPDATE_NAME    2u	    /* PERF_EVENT_UPDATE__NAME */
+#define BUILD_ID_FIELD_SIZE  24u    /* 20 bytes of the id, its size, reserved */
+#define FACT_COUNT_MAX	     65536u /* of one kind: more is an attack */
 
 static int too_many(const char *what, struct tl_error *err)
 {
