@@ -12,7 +12,6 @@
 
 #define CUT_BYTES_MAX	 65536u
 #define HEADER_BYTES_MAX 65536u
-#define SAMPLED_TRIES	 250u /* of each file and kind, when not all are tried */
 #define MEMORY_MAX_KIB	 (256u << 10)
 
 #if defined(__SANITIZE_ADDRESS__)
@@ -21,6 +20,13 @@
 #if __has_feature(address_sanitizer)
 #define IS_SANITIZED 1
 #endif
+#endif
+
+/* Of each file and kind, when not all are tried. */
+#ifdef IS_SANITIZED
+#define SAMPLED_TRIES 80u
+#else
+#define SAMPLED_TRIES 250u
 #endif
 
 struct watch {

@@ -134,6 +134,7 @@ static int touch_event(struct tl_sink *sink, const struct tl_event *ev, struct t
 		touch_text(ev->diagnostic.unit);
 		touch_text(ev->diagnostic.message);
 		break;
+	case TL_EVENT_SYSCALL: /* of other formats */
 	case TL_EVENT_KIND_COUNT:
 		abort();
 	}

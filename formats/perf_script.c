@@ -67,6 +67,15 @@ static void note_bad(struct script *s, enum bad_kind kind, uint64_t line)
 		s->bad[kind].first = line;
 }
 
+/* A line that makes no sense, unless it is the last and was not finished. */
+static void note_line(struct script *s, enum bad_kind kind, const struct tl_line *line)
+{
+	if (!line->has_newline && s->samples)
+		s->cut_line = line->number;
+	else
+		note_bad(s, kind, line->number);
+}
+
 /* Facts of the header are out; samples follow. Threads come among them. */
 static int begin(struct script *s, struct tl_sink *sink, struct tl_error *err)
 {
@@ -92,7 +101,7 @@ static int begin(struct script *s, struct tl_sink *sink, struct tl_error *err)
 
 /* ---- lines --------------------------------------------------------------------------------- */
 
-/* Lines that begin with a blank and are no first line of a sample. */
+/* Lines that are no first line of a sample: mostly, they begin with a blank. */
 static int read_indented(struct script *s, const struct tl_line *line, struct tl_error *err)
 {
 	struct perf_script_builder *b = &s->sample;
@@ -107,7 +116,7 @@ static int read_indented(struct script *s, const struct tl_line *line, struct tl
 		return TL_OK;
 	}
 	if (!is_frame || !b->is_active) {
-		note_bad(s, is_frame && frame.has_address ? BAD_ORPHAN : BAD_LINE, line->number);
+		note_line(s, is_frame && frame.has_address ? BAD_ORPHAN : BAD_LINE, line);
 		return TL_OK;
 	}
 	if (!line->has_newline && s->has_dsos && !frame.has_dso_text) {
@@ -254,13 +263,9 @@ static int read_first_line(struct script *s, struct tl_sink *sink, const struct 
 	}
 	if (is_comment)
 		return TL_OK;
-	if (line->text[0] == ' ')
+	if (line->text[0] == ' ' || s->sample.is_active)
 		return read_indented(s, line, err);
-	if (!line->has_newline && s->samples) {
-		s->cut_line = line->number;
-		return TL_OK;
-	}
-	note_bad(s, BAD_LINE, line->number);
+	note_line(s, BAD_LINE, line);
 	return TL_OK;
 }
 
@@ -455,6 +460,9 @@ static int script_probe(const uint8_t *head, size_t len)
 			records += sample.is_record;
 			timed += sample.has_ts && !sample.is_record;
 			untimed += !sample.has_ts && !sample.is_record;
+		} else if (size && in_sample) { /* tabs may have become blanks, or nothing */
+			frames += perf_script_frame_line(at, size, &frame) && frame.has_address &&
+				  frame.has_dso_text;
 		}
 		at = newline ? newline + 1 : end;
 	}

@@ -364,8 +364,9 @@ bool perf_script_frame_line(const char *text, size_t len, struct perf_script_fra
 		at++;
 	while (len > at && is_blank(text[len - 1]))
 		len--;
-	if (at == 0 || at == len)
+	if (at == len)
 		return false;
+	bool is_indented = at > 0;
 	size_t column = at - (text[0] == '\t');
 	digits = read_address(text, at, len, &out->address);
 	if (digits) {
@@ -383,6 +384,8 @@ bool perf_script_frame_line(const char *text, size_t len, struct perf_script_fra
 		}
 	}
 	take_symbol(text + at, len - at, out);
+	if (!is_indented) /* white space lost on the way here: only what cannot be else */
+		return out->has_address && out->has_dso_text;
 	return out->has_address || out->symbol.text != NULL || out->has_dso_text;
 }
 

@@ -142,7 +142,7 @@ static int next_inflated(struct perf_stream *s, struct perf_raw *raw, struct tl_
 {
 	const uint8_t *p = NULL;
 	int64_t len = perf_inflater_peek(s->inflater, PERF_RECORD_HEADER_SIZE, &p, err);
-	size_t size;
+	size_t size = 0;
 
 	if (len > 0) {
 		size = read_record_header(p, s->is_big_endian, raw);

@@ -1,14 +1,13 @@
 /*
- * perf_tracepoint.c - the TRACING_DATA blob to one small program per tracepoint, and hits through
- * it. The home of libtraceevent, which classifies the fields of a format.
+ * perf_tracepoint.c - the TRACING_DATA blob to one small program per tracepoint. The home of
+ * libtraceevent, which classifies the fields of a format.
  *
- * libtraceevent 1.7 trusts its input: malformed text makes it free twice or follow NULL. So each
- * format is checked line by line first and given to it written anew, without its print fmt, which
- * perf_print_format.c reads. Must not know records or samples.
+ * libtraceevent 1.7 trusts its input: malformed text makes it free twice or follow NULL. So it is
+ * given only what perf_format_text.c has checked and written anew, without the print fmt, which
+ * perf_print_format.c reads. Must not know records, samples or hits.
  */
-#include "perf_tracepoint.h"
+#include "perf_tracepoint_private.h"
 
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,254 +16,11 @@
 #include <event-parse.h>
 #pragma GCC diagnostic pop
 
-#include "perf_payload.h"
-#include "perf_switch_state.h"
+#include "perf_format_text.h"
 #include "reader.h"
 
 #define FORMAT_TEXT_MAX (64u << 10) /* of one format; the kernel's largest has 6 KiB */
-#define EVENT_ID_MAX	0xffffu	    /* ids are those of common_type, 16 bits */
-#define FIELD_END_MAX	0xffffu	    /* a hit is shorter than 64 KiB */
-#define FIELDS_MAX	256u
-#define NAME_MAX_LENGTH 128u
-#define STATE_MEMO	64u /* a power of two */
-
-struct state_memo {
-	uint64_t value;
-	bool is_set;
-	enum tl_switch_state state;
-};
-
-struct tracepoint {
-	char *name; /* "sched:sched_switch" */
-	enum perf_tracepoint_what what;
-	struct perf_program program;
-	struct perf_field common; /* common_pid; size 0: there is none */
-	const struct perf_field *prev_pid, *next_pid, *prev_state, *pid, *target_cpu, *success;
-	struct state_memo *memo; /* SWITCH: what the format's own text says of a state */
-};
-
-struct perf_tracepoints {
-	bool is_big_endian;
-	unsigned long_size;
-	struct tracepoint *list;
-	size_t count, capacity;
-	uint32_t *by_id; /* EVENT_ID_MAX + 1 of index + 1 */
-	struct perf_dictionary dictionary;
-	struct tl_text json, scratch;
-	char damage[256];
-	uint64_t damage_position;
-	uint64_t bad_formats;
-};
-
-/* ---- the text of one format ---------------------------------------------------------------- */
-
-struct text {
-	const char *at, *end;
-};
-
-static void skip_blanks(struct text *t)
-{
-	while (t->at < t->end && (*t->at == ' ' || *t->at == '\t'))
-		t->at++;
-}
-
-static bool take(struct text *t, const char *word)
-{
-	size_t len = strlen(word);
-
-	skip_blanks(t);
-	if ((size_t)(t->end - t->at) < len || memcmp(t->at, word, len) != 0)
-		return false;
-	t->at += len;
-	return true;
-}
-
-static size_t word_length(const struct text *t)
-{
-	const char *p = t->at;
-
-	while (p < t->end && (isalnum((unsigned char)*p) || *p == '_'))
-		p++;
-	return p - t->at;
-}
-
-static bool take_word(struct text *t, struct text *word)
-{
-	skip_blanks(t);
-	size_t len = word_length(t);
-	if (len == 0 || len > NAME_MAX_LENGTH)
-		return false;
-	*word = (struct text) { t->at, t->at + len };
-	t->at += len;
-	return true;
-}
-
-static bool take_number(struct text *t, uint64_t max, uint64_t *value)
-{
-	skip_blanks(t);
-	size_t used = tl_parse_u64(t->at, t->end - t->at, 10, value);
-	t->at += used;
-	return used > 0 && *value <= max;
-}
-
-static struct text take_line(struct text *t)
-{
-	const char *end = t->at < t->end ? memchr(t->at, '\n', t->end - t->at) : NULL;
-	struct text line = { t->at, end ? end : t->end };
-
-	t->at = end ? end + 1 : t->end;
-	return line;
-}
-
-/* Leaves out __attribute__((...)), of which libtraceevent 1.7 makes a mess. */
-static bool skip_attribute(struct text *t)
-{
-	unsigned depth = 0;
-
-	skip_blanks(t);
-	while (t->at < t->end) {
-		char c = *t->at++;
-
-		depth += c == '(';
-		if (c == ')' && --depth == 0)
-			return true;
-		if (depth == 0)
-			return false;
-	}
-	return false;
-}
-
-/*
- * Writes "char name[16]", "__data_loc char[] name", "const char * name" to `out`, normalised.
- * False if it is none of these; then `last` is the best guess for the name.
- */
-static bool rewrite_declaration(struct text t, struct tl_text *out, struct text *last)
-{
-	struct text word;
-	unsigned words = 0;
-
-	for (;;) {
-		if (take_word(&t, &word)) {
-			size_t len = word.end - word.at;
-
-			if (len == 13 && memcmp(word.at, "__attribute__", 13) == 0) {
-				if (!skip_attribute(&t))
-					return false;
-				continue;
-			}
-			/* words that libtraceevent replaces by a text of its own */
-			if (len > 7 && memcmp(word.end - 7, "_PR_FMT", 7) == 0)
-				return false;
-			tl_text_add(out, " ", 1);
-			tl_text_add(out, word.at, len);
-			*last = word;
-			words++;
-		} else if (words && take(&t, "*")) {
-			tl_text_add(out, " *", 2);
-		} else {
-			break;
-		}
-	}
-	if (words >= 2 && take(&t, "[")) {
-		tl_text_add(out, "[", 1);
-		for (; t.at < t.end && *t.at != ']'; t.at++) {
-			if (!isalnum((unsigned char)*t.at) && !memchr("_+-*/() ", *t.at, 8))
-				return false;
-			tl_text_add(out, t.at, 1);
-		}
-		if (!take(&t, "]"))
-			return false;
-		tl_text_add(out, "]", 1);
-		if (take_word(&t, &word)) {
-			tl_text_add(out, " ", 1);
-			tl_text_add(out, word.at, word.end - word.at);
-			*last = word;
-			words++;
-		}
-	}
-	skip_blanks(&t);
-	return words >= 2 && t.at == t.end;
-}
-
-/* "field:char prev_comm[16];	offset:8;	size:16;	signed:0;" */
-static bool rewrite_field(struct text line, struct tl_text *out)
-{
-	uint64_t offset, size, is_signed = 0;
-	struct text last = { NULL, NULL };
-	const char *semicolon;
-	size_t start;
-
-	if (!take(&line, "field") || (take(&line, "special"), !take(&line, ":")))
-		return false;
-	semicolon = memchr(line.at, ';', line.end - line.at);
-	if (semicolon == NULL)
-		return false;
-	tl_text_puts(out, "\tfield:");
-	start = out->length;
-	bool is_plain = rewrite_declaration((struct text) { line.at, semicolon }, out, &last);
-	line.at = semicolon + 1;
-	if (last.at == NULL || !take(&line, "offset:") ||
-	    !take_number(&line, FIELD_END_MAX, &offset) || !take(&line, ";") ||
-	    !take(&line, "size:") || !take_number(&line, FIELD_END_MAX, &size) ||
-	    !take(&line, ";") || offset + size > FIELD_END_MAX)
-		return false;
-	if (take(&line, "signed:") && (!take_number(&line, 1, &is_signed) || !take(&line, ";")))
-		return false;
-	skip_blanks(&line);
-	if (line.at != line.end)
-		return false;
-	if (!is_plain && !out->failed) { /* keeps its place as bytes */
-		out->length = start;
-		tl_text_puts(out, " struct unknown ");
-		tl_text_add(out, last.at, last.end - last.at);
-	}
-	tl_text_printf(out, ";\toffset:%u;\tsize:%u;\tsigned:%u;\n", (unsigned)offset,
-		       (unsigned)size, (unsigned)is_signed);
-	return true;
-}
-
-struct format_text {
-	struct text name, print_format;
-	uint64_t id;
-	struct tl_text rewritten; /* for libtraceevent */
-};
-
-/* NULL, or what is wrong with it. */
-static const char *rewrite_format(struct text t, struct format_text *out)
-{
-	struct text line = take_line(&t);
-	unsigned groups = 0, fields = 0;
-
-	if (!take(&line, "name:") || !take_word(&line, &out->name))
-		return "no name";
-	line = take_line(&t);
-	if (!take(&line, "ID:") || !take_number(&line, EVENT_ID_MAX, &out->id))
-		return "no id from 0 to 65535";
-	line = take_line(&t);
-	if (!take(&line, "format:"))
-		return "no fields";
-	tl_text_puts(&out->rewritten, "name: x\nID: 1\nformat:\n");
-	while (t.at < t.end) {
-		struct text rest = t;
-
-		if (take(&rest, "print fmt:")) {
-			out->print_format = rest;
-			break;
-		}
-		line = take_line(&t);
-		skip_blanks(&line);
-		if (line.at == line.end) {
-			if (groups++ < 1)
-				tl_text_puts(&out->rewritten, "\n");
-		} else if (fields++ >= FIELDS_MAX || !rewrite_field(line, &out->rewritten)) {
-			return "a field that is not \"field:TYPE NAME; offset:N; size:N;\"";
-		}
-	}
-	if (groups == 0)
-		tl_text_puts(&out->rewritten, "\n");
-	tl_text_puts(&out->rewritten, "\nprint fmt: \"\"\n");
-	return NULL;
-}
+#define NAME_LENGTH_MAX 128u
 
 /* ---- fields to a program ------------------------------------------------------------------- */
 
@@ -375,7 +131,7 @@ static bool has_key(const struct perf_program *p, const char *key)
 /* "NAME_name", or "NAME_name_2" ... if the format has a field of that name. */
 static char *shown_key(const struct perf_program *p, const char *name, struct tl_error *err)
 {
-	char text[NAME_MAX_LENGTH + 32];
+	char text[NAME_LENGTH_MAX + 32];
 
 	for (unsigned n = 1;; n++) {
 		snprintf(text, sizeof(text), n == 1 ? "%s_name" : "%s_name_%u", name, n);
@@ -388,7 +144,7 @@ static char *shown_key(const struct perf_program *p, const char *name, struct tl
 
 /* Which fields the print fmt gives names to; they are stored by field, in the order shown. */
 static int read_print_format(struct perf_program *p, const struct perf_print_field *names,
-			     struct text text, unsigned long_size, struct tl_error *err)
+			     struct perf_text text, unsigned long_size, struct tl_error *err)
 {
 	int ret = perf_print_format_parse(&p->print_format, text.at, text.end - text.at, names,
 					  p->field_count, long_size, err);
@@ -415,7 +171,7 @@ static int read_print_format(struct perf_program *p, const struct perf_print_fie
 	return TL_OK;
 }
 
-static void note_common(struct tracepoint *t, const struct tep_format_field *from)
+static void note_common(struct perf_one_tracepoint *t, const struct tep_format_field *from)
 {
 	uint32_t end = from->offset + from->size;
 
@@ -425,8 +181,8 @@ static void note_common(struct tracepoint *t, const struct tep_format_field *fro
 		t->common = (struct perf_field) { .offset = from->offset, .size = 4 };
 }
 
-static int make_fields(struct tracepoint *t, const struct tep_event *event, unsigned long_size,
-		       struct perf_print_field *names, struct tl_error *err)
+static int make_fields(struct perf_one_tracepoint *t, const struct tep_event *event,
+		       unsigned long_size, struct perf_print_field *names, struct tl_error *err)
 {
 	struct perf_program *p = &t->program;
 	struct perf_field *f = p->fields;
@@ -450,8 +206,8 @@ static int make_fields(struct tracepoint *t, const struct tep_event *event, unsi
 	return TL_OK;
 }
 
-static int make_program(struct perf_tracepoints *tp, struct tracepoint *t,
-			const struct tep_event *event, struct text print_format,
+static int make_program(struct perf_tracepoints *tp, struct perf_one_tracepoint *t,
+			const struct tep_event *event, struct perf_text print_format,
 			struct tl_error *err)
 {
 	struct perf_program *p = &t->program;
@@ -486,7 +242,7 @@ static const struct perf_field *find_integer(const struct perf_program *p, const
 	return NULL;
 }
 
-static int find_scheduler_fields(struct tracepoint *t, struct tl_error *err)
+static int find_scheduler_fields(struct perf_one_tracepoint *t, struct tl_error *err)
 {
 	const struct perf_program *p = &t->program;
 
@@ -496,7 +252,7 @@ static int find_scheduler_fields(struct tracepoint *t, struct tl_error *err)
 		t->prev_state = find_integer(p, "prev_state");
 		if (t->prev_pid == NULL || t->next_pid == NULL)
 			return TL_OK;
-		t->memo = tl_alloc(STATE_MEMO, sizeof(*t->memo), err);
+		t->memo = tl_alloc(PERF_STATE_MEMO, sizeof(*t->memo), err);
 		if (t->memo == NULL)
 			return TL_NOMEM;
 		t->what = PERF_TRACEPOINT_SWITCH;
@@ -513,7 +269,7 @@ static int find_scheduler_fields(struct tracepoint *t, struct tl_error *err)
 	return TL_OK;
 }
 
-static void release_tracepoint(struct tracepoint *t)
+static void release_tracepoint(struct perf_one_tracepoint *t)
 {
 	free(t->name);
 	free(t->memo);
@@ -521,7 +277,7 @@ static void release_tracepoint(struct tracepoint *t)
 	memset(t, 0, sizeof(*t));
 }
 
-static char *join_name(struct text system, struct text name, struct tl_error *err)
+static char *join_name(struct perf_text system, struct perf_text name, struct tl_error *err)
 {
 	struct tl_text text = { 0 };
 	char *joined;
@@ -536,11 +292,11 @@ static char *join_name(struct text system, struct text name, struct tl_error *er
 	return joined;
 }
 
-static int add_tracepoint(struct perf_tracepoints *tp, struct text system,
-			  const struct format_text *format, const struct tep_event *event,
+static int add_tracepoint(struct perf_tracepoints *tp, struct perf_text system,
+			  const struct perf_format_text *format, const struct tep_event *event,
 			  struct tl_error *err)
 {
-	struct tracepoint *t;
+	struct perf_one_tracepoint *t;
 	int ret = tl_grow(&tp->list, &tp->capacity, tp->count + 1, err);
 
 	if (ret < 0)
@@ -567,8 +323,8 @@ static void note_damage(struct perf_tracepoints *tp, uint64_t position, const ch
 	tp->damage_position = position;
 }
 
-static void note_bad_format(struct perf_tracepoints *tp, uint64_t position, struct text system,
-			    const struct format_text *format, const char *why)
+static void note_bad_format(struct perf_tracepoints *tp, uint64_t position, struct perf_text system,
+			    const struct perf_format_text *format, const char *why)
 {
 	char name[160], text[256];
 	char *joined = NULL;
@@ -584,14 +340,14 @@ static void note_bad_format(struct perf_tracepoints *tp, uint64_t position, stru
 }
 
 /* One format; what cannot be read is noted and left out. */
-static int read_format(struct perf_tracepoints *tp, struct text system, struct text text,
+static int read_format(struct perf_tracepoints *tp, struct perf_text system, struct perf_text text,
 		       uint64_t position, struct tl_error *err)
 {
-	struct format_text format = { { NULL, NULL }, { NULL, NULL }, 0, { 0 } };
+	struct perf_format_text format = { { NULL, NULL }, { NULL, NULL }, 0, { 0 } };
 	struct tep_handle *tep = NULL;
 	struct tep_event *event = NULL;
 	const char *why = text.end - text.at > FORMAT_TEXT_MAX ? "longer than 64 KiB"
-							       : rewrite_format(text, &format);
+							       : perf_format_rewrite(text, &format);
 	int ret = TL_OK;
 
 	if (why == NULL && tp->by_id[format.id])
@@ -621,21 +377,21 @@ out:
 
 /* ---- the blob ------------------------------------------------------------------------------ */
 
-static struct text get_string(struct tl_cursor *c)
+static struct perf_text get_string(struct tl_cursor *c)
 {
 	const char *start = (const char *)c->data + c->position;
 	size_t len = 0;
 
 	while (tl_get_u8(c) != 0)
 		len++;
-	return (struct text) { start, start + (c->failed ? 0 : len) };
+	return (struct perf_text) { start, start + (c->failed ? 0 : len) };
 }
 
-static struct text get_text(struct tl_cursor *c, uint64_t len)
+static struct perf_text get_text(struct tl_cursor *c, uint64_t len)
 {
 	const char *at = (const char *)tl_get_array(c, len, 1);
 
-	return at ? (struct text) { at, at + len } : (struct text) { NULL, NULL };
+	return at ? (struct perf_text) { at, at + len } : (struct perf_text) { NULL, NULL };
 }
 
 static bool get_word(struct tl_cursor *c, const char *word)
@@ -645,14 +401,14 @@ static bool get_word(struct tl_cursor *c, const char *word)
 	return at && memcmp(at, word, strlen(word) + 1) == 0;
 }
 
-static int read_formats(struct perf_tracepoints *tp, struct tl_cursor *c, struct text system,
+static int read_formats(struct perf_tracepoints *tp, struct tl_cursor *c, struct perf_text system,
 			struct tl_error *err)
 {
 	uint32_t count = tl_get_u32(c);
 
 	for (uint32_t i = 0; i < count && !c->failed; i++) {
 		uint64_t position = c->base + c->position;
-		struct text text = get_text(c, tl_get_u64(c));
+		struct perf_text text = get_text(c, tl_get_u64(c));
 
 		if (c->failed)
 			break;
@@ -667,7 +423,7 @@ static int read_formats(struct perf_tracepoints *tp, struct tl_cursor *c, struct
 static int read_blob(struct perf_tracepoints *tp, struct tl_cursor *c, struct tl_error *err)
 {
 	static const char ftrace[] = "ftrace";
-	struct text version = get_string(c);
+	struct perf_text version = get_string(c);
 
 	tp->is_big_endian = tl_get_u8(c) != 0;
 	tp->long_size = tl_get_u8(c) == 4 ? 4 : 8;
@@ -681,10 +437,10 @@ static int read_blob(struct perf_tracepoints *tp, struct tl_cursor *c, struct tl
 		note_damage(tp, c->base, "tracing data without header_page and header_event");
 		return TL_OK;
 	}
-	int ret = read_formats(tp, c, (struct text) { ftrace, ftrace + 6 }, err);
+	int ret = read_formats(tp, c, (struct perf_text) { ftrace, ftrace + 6 }, err);
 	uint32_t systems = ret < 0 ? 0 : tl_get_u32(c);
 	for (uint32_t i = 0; i < systems && ret == TL_OK && !c->failed; i++) {
-		struct text system = get_string(c);
+		struct perf_text system = get_string(c);
 
 		ret = read_formats(tp, c, system, err);
 	}
@@ -729,7 +485,7 @@ int perf_tracepoints_open(struct perf_tracepoints **out, const uint8_t *tracing_
 	struct perf_tracepoints *tp = tl_alloc(1, sizeof(*tp), err);
 	if (tp == NULL)
 		return TL_NOMEM;
-	tp->by_id = tl_alloc(EVENT_ID_MAX + 1, sizeof(*tp->by_id), err);
+	tp->by_id = tl_alloc(PERF_EVENT_ID_MAX + 1, sizeof(*tp->by_id), err);
 	ret = tp->by_id ? TL_OK : TL_NOMEM;
 	tep_set_loglevel(TEP_LOG_NONE);
 	if (ret == TL_OK && len) {
@@ -766,116 +522,4 @@ const char *perf_tracepoints_damage(const struct perf_tracepoints *tp, uint64_t 
 	if (position)
 		*position = tp->damage_position;
 	return tp->damage;
-}
-
-static struct tracepoint *find_tracepoint(const struct perf_tracepoints *tp, uint64_t config)
-{
-	uint32_t i = tp && config <= EVENT_ID_MAX ? tp->by_id[config] : 0;
-
-	return i ? &tp->list[i - 1] : NULL;
-}
-
-const char *perf_tracepoints_name(struct perf_tracepoints *tp, uint64_t config)
-{
-	const struct tracepoint *t = find_tracepoint(tp, config);
-
-	return t ? t->name : NULL;
-}
-
-/* ---- hits ---------------------------------------------------------------------------------- */
-
-static enum tl_switch_state switch_state(struct perf_tracepoints *tp, struct tracepoint *t,
-					 uint64_t value)
-{
-	const struct perf_field *f = t->prev_state;
-	struct state_memo *memo = &t->memo[tl_hash_u64(value, 0) & (STATE_MEMO - 1)];
-
-	if (f->shown_count == 0)
-		return TL_SWITCH_UNKNOWN;
-	if (memo->is_set && memo->value == value)
-		return memo->state;
-	memo->is_set = true;
-	memo->value = value;
-	memo->state = TL_SWITCH_UNKNOWN;
-	if (perf_print_format_text(t->program.print_format, t->program.shown[f->shown_first].index,
-				   value, &tp->scratch))
-		memo->state = perf_switch_state(tp->scratch.data, tp->scratch.length);
-	return memo->state;
-}
-
-static uint64_t field_value(const struct tracepoint *t, const struct perf_field *f,
-			    const uint8_t *raw)
-{
-	return perf_load(raw + f->offset, f->size, f->is_signed, t->program.is_big_endian);
-}
-
-/* `raw` holds at least the program's minimum_size. */
-static void decode_scheduler(struct perf_tracepoints *tp, struct tracepoint *t, const uint8_t *raw,
-			     struct perf_tracepoint_hit *out)
-{
-	out->what = t->what;
-	switch (t->what) {
-	case PERF_TRACEPOINT_SWITCH:
-		out->prev_pid = (int32_t)field_value(t, t->prev_pid, raw);
-		out->next_pid = (int32_t)field_value(t, t->next_pid, raw);
-		if (t->prev_state)
-			out->prev_state = switch_state(tp, t, field_value(t, t->prev_state, raw));
-		break;
-	case PERF_TRACEPOINT_WAKEUP:
-	case PERF_TRACEPOINT_WAKING:
-		/* kernels before 4.3 also tell of wakeups of what was awake */
-		if (t->success && field_value(t, t->success, raw) == 0)
-			out->what = PERF_TRACEPOINT_OTHER;
-		out->wakee_pid = (int32_t)field_value(t, t->pid, raw);
-		if (t->target_cpu)
-			out->target_cpu = (int32_t)field_value(t, t->target_cpu, raw);
-		break;
-	case PERF_TRACEPOINT_OTHER:
-		break;
-	}
-}
-
-static int decode_payload(struct perf_tracepoints *tp, const struct tracepoint *t, uint64_t config,
-			  const uint8_t *raw, size_t len, struct tl_payload *out,
-			  struct tl_error *err)
-{
-	size_t header = t && len >= t->program.minimum_size ? t->program.header_size : 0;
-	uint32_t id = config <= EVENT_ID_MAX ? (uint32_t)config : EVENT_ID_MAX + 1;
-	int is_new = perf_dictionary_find(&tp->dictionary, id, raw + header, len - header,
-					  &out->key, err);
-
-	out->is_raw = header == 0 && (t == NULL || len < t->program.minimum_size);
-	if (is_new <= 0)
-		return is_new;
-	if (out->is_raw || !perf_program_run(&t->program, raw, len, &tp->scratch, &tp->json)) {
-		out->is_raw = true;
-		perf_payload_raw(raw, len, &tp->json);
-	}
-	if (tp->json.failed || tp->scratch.failed)
-		return tl_fail(err, TL_NOMEM, "out of memory");
-	out->json = tp->json.data;
-	out->json_length = tp->json.length;
-	return TL_OK;
-}
-
-int perf_tracepoint_decode(struct perf_tracepoints *tp, uint64_t config, const uint8_t *raw,
-			   size_t len, bool want_json, struct perf_tracepoint_hit *out,
-			   struct tl_error *err)
-{
-	struct tracepoint *t = find_tracepoint(tp, config);
-
-	*out = (struct perf_tracepoint_hit) { .common_pid = TL_ID_NONE,
-					      .prev_pid = TL_ID_NONE,
-					      .next_pid = TL_ID_NONE,
-					      .wakee_pid = TL_ID_NONE,
-					      .target_cpu = -1,
-					      .payload = { .key = UINT64_MAX } };
-	if (t && len >= t->program.minimum_size) {
-		if (t->common.size)
-			out->common_pid = (int32_t)field_value(t, &t->common, raw);
-		decode_scheduler(tp, t, raw, out);
-	}
-	if (tp == NULL || !want_json)
-		return TL_OK;
-	return decode_payload(tp, t, config, raw, len, &out->payload, err);
 }

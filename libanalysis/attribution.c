@@ -150,3 +150,48 @@ void tl_attribution_release(struct tl_attribution *a)
 	free(a->rows);
 	*a = (struct tl_attribution) { 0 };
 }
+
+/* ---- samples --------------------------------------------------------------------------------- */
+
+static int compare_count_rows(const void *a, const void *b)
+{
+	const struct tl_count_row *x = a, *y = b;
+
+	if (fabs(x->difference) != fabs(y->difference))
+		return fabs(x->difference) < fabs(y->difference) ? 1 : -1;
+	return (x->category > y->category) - (x->category < y->category);
+}
+
+int tl_attribute_counts(struct tl_count_row *rows, const uint64_t *good, const uint64_t *slow,
+			size_t n, size_t good_steps, size_t slow_steps, struct tl_error *err)
+{
+	double *q, g = (double)good_steps, s = (double)slow_steps;
+	int ret;
+
+	if (good_steps == 0 || slow_steps == 0)
+		return tl_fail(err, TL_NOTHING, "%zu good and %zu slow steps: nothing to compare",
+			       good_steps, slow_steps);
+	q = tl_alloc(n, sizeof(*q), err);
+	if (!q)
+		return TL_NOMEM;
+	for (size_t i = 0; i < n; i++) {
+		struct tl_count_row *r = &rows[i];
+
+		*r = (struct tl_count_row) {
+			.category = i, .good = good[i], .slow = slow[i], .p = 1
+		};
+		r->difference = (double)slow[i] / s - (double)good[i] / g;
+		r->standard_error = sqrt((double)slow[i] / (s * s) + (double)good[i] / (g * g));
+		if (r->standard_error > 0)
+			r->p = fmin(1.0,
+				    2 * tl_normal_tail(fabs(r->difference) / r->standard_error));
+		q[i] = r->p;
+	}
+	ret = tl_adjust_p(q, q, n, err);
+	for (size_t i = 0; ret == TL_OK && i < n; i++)
+		rows[i].q = q[i];
+	free(q);
+	if (n > 1)
+		qsort(rows, n, sizeof(*rows), compare_count_rows);
+	return ret;
+}

@@ -37,4 +37,20 @@ int tl_attribute(struct tl_attribution *out, const double *const *parts, size_t 
 		 size_t slow_count, struct tl_error *err);
 void tl_attribution_release(struct tl_attribution *a);
 
+/* How often one function was sampled. */
+struct tl_count_row {
+	size_t category;
+	uint64_t good, slow;   /* samples */
+	double difference;     /* samples per slow step - samples per good step */
+	double standard_error; /* Poisson: sqrt(slow/steps^2 + good/steps^2) */
+	double p, q;	       /* normal, two-sided; Benjamini-Hochberg over the categories */
+};
+
+/*
+ * Which of n categories were sampled more or less often per step. Fills rows[0..n), the largest
+ * |difference| first, then by category. TL_NOTHING without steps on a side.
+ */
+int tl_attribute_counts(struct tl_count_row *rows, const uint64_t *good, const uint64_t *slow,
+			size_t n, size_t good_steps, size_t slow_steps, struct tl_error *err);
+
 #endif

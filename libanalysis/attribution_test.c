@@ -116,6 +116,30 @@ static void time_that_is_no_number_is_refused(void **state)
 	tl_attribution_release(&a);
 }
 
+/* 30 in 2 slow steps, 10 in 5 good ones: 15 - 2 = 13, error sqrt(30/4 + 10/25) = sqrt(7.9). */
+static void samples_are_compared_per_step(void **state)
+{
+	static const uint64_t good_samples[] = { 50, 10, 0 }, slow_samples[] = { 20, 30, 0 };
+	struct tl_count_row rows[3];
+
+	(void)state;
+	assert_int_equal(tl_attribute_counts(rows, good_samples, slow_samples, 3, 5, 2, NULL),
+			 TL_OK);
+	assert_int_equal(rows[0].category, 1);
+	assert_float_equal(rows[0].difference, 13, 1e-15);
+	assert_float_equal(rows[0].standard_error, sqrt(7.9), 1e-15);
+	assert_float_equal(rows[0].p, erfc(13 / sqrt(2 * 7.9)), 1e-15);
+	assert_float_equal(rows[0].q, 3 * rows[0].p, 1e-15);
+	assert_true(rows[1].difference == 0 && rows[1].p == 1);
+	assert_true(rows[2].standard_error == 0 && rows[2].p == 1);
+}
+
+static void samples_without_steps_have_no_answer(void **state)
+{
+	(void)state;
+	assert_int_equal(tl_attribute_counts(NULL, NULL, NULL, 0, 5, 0, NULL), TL_NOTHING);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -127,6 +151,8 @@ int main(void)
 		cmocka_unit_test(one_slow_step_has_no_interval),
 		cmocka_unit_test(no_slow_step_has_no_answer),
 		cmocka_unit_test(time_that_is_no_number_is_refused),
+		cmocka_unit_test(samples_are_compared_per_step),
+		cmocka_unit_test(samples_without_steps_have_no_answer),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

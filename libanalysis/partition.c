@@ -244,3 +244,50 @@ int tl_partition_sum(const struct tl_partition *p, int64_t begin_ns, int64_t end
 	}
 	return TL_OK;
 }
+
+/* floor(a * b / c) for b <= c, without a wider type: binary long multiplication and division. */
+static uint64_t scale(uint64_t a, uint64_t b, uint64_t c)
+{
+	uint64_t quotient = a / c * b, rest = a % c, part = 0, sum = 0;
+
+	/* Adds rest * b / c bit by bit: sum < c is what is left over, part what was divided. */
+	for (int bit = 63; bit >= 0; bit--) {
+		part <<= 1;
+		sum <<= 1; /* below 2^64, for c < 2^63 */
+		if (sum >= c) {
+			sum -= c;
+			part++;
+		}
+		if (b >> bit & 1) {
+			sum += rest;
+			if (sum >= c) {
+				sum -= c;
+				part++;
+			}
+		}
+	}
+	return quotient + part;
+}
+
+int tl_apportion(int64_t *part_ns, int64_t total_ns, const uint64_t *weights, size_t n,
+		 struct tl_error *err)
+{
+	uint64_t sum = 0, before = 0, so_far = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		if (__builtin_add_overflow(sum, weights[i], &sum) || sum > INT64_MAX)
+			return tl_fail(err, TL_USAGE, "weights add up to 2^63 or more");
+	}
+	if (total_ns < 0)
+		return tl_fail(err, TL_USAGE, "time to split is %lld ns, expected 0 or more",
+			       (long long)total_ns);
+	for (size_t i = 0; i < n; i++) {
+		uint64_t reached;
+
+		so_far += weights[i];
+		reached = sum ? scale((uint64_t)total_ns, so_far, sum) : 0;
+		part_ns[i] = (int64_t)(reached - before);
+		before = reached;
+	}
+	return TL_OK;
+}

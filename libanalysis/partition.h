@@ -45,6 +45,14 @@ void tl_partition_release(struct tl_partition *p);
 int tl_partition_sum(const struct tl_partition *p, int64_t begin_ns, int64_t end_ns,
 		     int64_t *sum_ns, size_t label_count, int64_t *gap_ns, struct tl_error *err);
 
+/*
+ * Splits total_ns among n weights, such as samples of functions, so that the parts add up to it
+ * exactly: the i-th gets floor(total W_i / W) - floor(total W_(i-1) / W), W_i the sum of the first i
+ * weights. All zero when the weights are. Total and sum of weights must be 0 ... 2^63-1 (TL_USAGE).
+ */
+int tl_apportion(int64_t *part_ns, int64_t total_ns, const uint64_t *weights, size_t n,
+		 struct tl_error *err);
+
 /* ---- what the scheduler did ------------------------------------------------------------------ */
 
 enum tl_sched_event_kind { TL_SCHED_IN, TL_SCHED_OUT, TL_SCHED_WAKE };

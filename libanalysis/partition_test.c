@@ -231,6 +231,67 @@ static void label_without_a_place_is_refused(void **state)
 	tl_partition_release(&p);
 }
 
+/* 10 * 1/3, 10 * 2/3, 10: 3 6 10. */
+static void shares_add_up_exactly(void **state)
+{
+	static const uint64_t weights[] = { 1, 1, 1 };
+	int64_t parts[3];
+
+	(void)state;
+	assert_int_equal(tl_apportion(parts, 10, weights, 3, NULL), TL_OK);
+	assert_int_equal(parts[0], 3);
+	assert_int_equal(parts[1], 3);
+	assert_int_equal(parts[2], 4);
+}
+
+static void large_shares_do_not_overflow(void **state)
+{
+	static const uint64_t weights[] = { (uint64_t)1 << 60, (uint64_t)1 << 61,
+					    (uint64_t)1 << 60 };
+	int64_t parts[3];
+
+	(void)state;
+	assert_int_equal(tl_apportion(parts, INT64_MAX - 3, weights, 3, NULL), TL_OK);
+	assert_int_equal(parts[0], INT64_MAX / 4);
+	assert_int_equal(parts[1], INT64_MAX / 2 - 1);
+	assert_int_equal(parts[2], INT64_MAX / 4);
+}
+
+/* Against floating point where that is exact enough to decide. */
+static void random_shares_are_in_proportion(void **state)
+{
+	struct tl_random rng = { 5 };
+
+	(void)state;
+	for (int round = 0; round < 2000; round++) {
+		int64_t parts[5], total = (int64_t)(tl_random_u64(&rng) >> 20), sum = 0;
+		uint64_t weights[5], all = 0;
+
+		for (int i = 0; i < 5; i++)
+			all += weights[i] = tl_random_below(&rng, 1000);
+		assert_int_equal(tl_apportion(parts, total, weights, 5, NULL), TL_OK);
+		for (int i = 0; i < 5; i++) {
+			double share = (double)total * (double)weights[i] / (double)all;
+
+			assert_true((double)parts[i] - share < 1.01 &&
+				    share - (double)parts[i] < 1.01);
+			sum += parts[i];
+		}
+		assert_true(sum == total);
+	}
+}
+
+static void no_weight_takes_nothing(void **state)
+{
+	static const uint64_t weights[] = { 0, 0 };
+	int64_t parts[2] = { 7, 7 };
+
+	(void)state;
+	assert_int_equal(tl_apportion(parts, 10, weights, 2, NULL), TL_OK);
+	assert_true(parts[0] == 0 && parts[1] == 0);
+	assert_int_equal(tl_apportion(parts, -1, weights, 2, NULL), TL_USAGE);
+}
+
 /* ---- scheduler ---------------------------------------------------------------------------------- */
 
 static const struct tl_sched_event events[] = {
@@ -371,6 +432,10 @@ int main(void)
 		cmocka_unit_test(interval_that_ends_before_it_starts_is_refused),
 		cmocka_unit_test(window_that_is_no_time_is_refused),
 		cmocka_unit_test(label_without_a_place_is_refused),
+		cmocka_unit_test(shares_add_up_exactly),
+		cmocka_unit_test(large_shares_do_not_overflow),
+		cmocka_unit_test(random_shares_are_in_proportion),
+		cmocka_unit_test(no_weight_takes_nothing),
 		cmocka_unit_test(switches_and_wakeups_become_states),
 		cmocka_unit_test(states_are_clipped_to_the_window),
 		cmocka_unit_test(wakeup_of_a_running_thread_changes_nothing),

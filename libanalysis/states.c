@@ -64,7 +64,8 @@ struct derivation {
 	int64_t *idle_threads;
 	size_t idle_count, idle_capacity;
 	bool is_system_wide; /* the idle threads' own switches are there, so all are meant to be */
-	uint64_t endless;    /* intervals whose end was not recorded */
+	uint64_t endless;    /* sleeps whose end was not recorded */
+	uint64_t unserved;   /* waits for a CPU whose end was not recorded */
 	uint64_t bounded;    /* whose end is known to be no earlier than what was written */
 };
 
@@ -143,7 +144,9 @@ static bool is_off(const struct task *t)
 /* The interval's end was not seen. Waits are counted: they are what is asked for. */
 static void lose(struct derivation *d, struct task *t)
 {
-	if (is_off(t))
+	if (t->state == STATE_RUNNABLE)
+		d->unserved++;
+	else if (is_off(t))
 		d->endless++;
 	t->state = STATE_NONE;
 }
@@ -377,6 +380,10 @@ static int note_gaps(struct tl_store *store, const struct derivation *d, struct 
 		     "come back",
 		     err);
 
+	if (ret == TL_OK)
+		ret = note(store, d->source_id, TL_STATES_UNSERVED, d->unserved,
+			   "they are left out: how long the threads waited for a CPU is not known",
+			   err);
 	return ret < 0 ? ret
 		       : note(store, d->source_id, TL_STATES_BOUNDED, d->bounded,
 			      "the recorder missed the switch back: they count as far as they are "

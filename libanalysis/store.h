@@ -50,8 +50,9 @@ int tl_store_value(struct tl_store *store, const char *sql, int64_t none, int64_
 		   struct tl_error *err);
 
 /* What lost.what says of thread states that are not whole (states.c); read by questions. */
-#define TL_STATES_ENDLESS "thread states whose end was not recorded"
-#define TL_STATES_BOUNDED "thread states whose end was not recorded, but bounded"
+#define TL_STATES_ENDLESS  "sleeps whose end was not recorded"
+#define TL_STATES_UNSERVED "waits for a cpu whose end was not recorded"
+#define TL_STATES_BOUNDED  "waits whose end was not recorded, but bounded"
 
 /* ---- rows: many inserts, made by a second thread ------------------------------------------- */
 

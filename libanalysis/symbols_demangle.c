@@ -1,6 +1,6 @@
 /*
  * symbols_demangle.c - linkage names to names for people, as perf 6.x on Debian shows them: Rust
- * and C++ by libiberty without parameters, then the leftovers of Rust, then OCaml.
+ * and C++ by libiberty without parameters, the leftovers of Rust, OCaml and Java.
  *
  * Names come from foreign files. A name of 300 bytes can ask for a text of gigabytes, and
  * libiberty has no way to be told to stop, so its callback leaves with longjmp when the text
@@ -147,25 +147,22 @@ static void clean_rust(char *name)
 
 /* ---- OCaml ---- */
 
-/* camlStdlib__List__map_123 -> Stdlib.List.map; "$xx" is a character by its hex code. */
+/* camlStdlib__List__map_123 -> Stdlib.List.map_123; "$xx" is a character by its hex code. */
 static char *demangle_ocaml(const char *name)
 {
-	size_t len = strlen(name), to = 0, end = len;
+	size_t len = strlen(name), to = 0;
 	char *out;
 
 	if (strncmp(name, "caml", 4) != 0 || !isupper((unsigned char)name[4]))
 		return NULL;
-	while (end > 4 && isdigit((unsigned char)name[end - 1]))
-		end--;
-	end = end < len && end > 4 && name[end - 1] == '_' ? end - 1 : len;
 	out = malloc(len + 1);
 	if (!out)
 		return NULL;
-	for (size_t i = 4; i < end;) {
-		if (i + 1 < end && name[i] == '_' && name[i + 1] == '_') {
+	for (size_t i = 4; i < len;) {
+		if (name[i] == '_' && name[i + 1] == '_') {
 			out[to++] = '.';
 			i += 2;
-		} else if (i + 2 < end && name[i] == '$' && isxdigit((unsigned char)name[i + 1]) &&
+		} else if (name[i] == '$' && isxdigit((unsigned char)name[i + 1]) &&
 			   isxdigit((unsigned char)name[i + 2])) {
 			char hex[3] = { name[i + 1], name[i + 2], '\0' };
 
@@ -179,6 +176,92 @@ static char *demangle_ocaml(const char *name)
 	return out;
 }
 
+/* ---- Java ---- */
+
+static const char *java_type(char code)
+{
+	switch (code) {
+	case 'B':
+		return "byte";
+	case 'C':
+		return "char";
+	case 'D':
+		return "double";
+	case 'F':
+		return "float";
+	case 'I':
+		return "int";
+	case 'J':
+		return "long";
+	case 'S':
+		return "short";
+	case 'V':
+		return "void";
+	case 'Z':
+		return "boolean";
+	default:
+		return NULL;
+	}
+}
+
+/* "java/lang/Object;" up to the semicolon, with dots; NULL: there is none. */
+static const char *add_java_class(struct tl_text *text, const char *p)
+{
+	for (; *p && *p != ';' && *p != '(' && *p != ')' && *p != '['; p++)
+		tl_text_add(text, *p == '/' ? "." : p, 1);
+	return *p == ';' ? p + 1 : NULL;
+}
+
+static const char *add_java_types(struct tl_text *text, const char *p)
+{
+	for (int count = 0; *p != ')'; count++) {
+		const char *type;
+		size_t dimensions = strspn(p, "[");
+
+		p += dimensions;
+		if (count)
+			tl_text_puts(text, ", ");
+		type = java_type(*p);
+		if (type) {
+			tl_text_puts(text, type);
+			p++;
+		} else if (*p != 'L' || !(p = add_java_class(text, p + 1))) {
+			return NULL;
+		}
+		for (; dimensions; dimensions--)
+			tl_text_puts(text, "[]");
+	}
+	return p;
+}
+
+/* Lcom/foo/Bar;baz([I)V, as agents of the JVM write it -> com.foo.Bar.baz(int[]) */
+static char *demangle_java(const char *name)
+{
+	struct tl_text text = { 0 };
+	const char *p = name;
+	size_t len;
+
+	if (*p != 'L' || !strchr(name, ')'))
+		return NULL;
+	p = add_java_class(&text, p + 1);
+	if (p && isalpha((unsigned char)*p))
+		tl_text_puts(&text, ".");
+	if (p) {
+		len = strcspn(p, "()[;/");
+		tl_text_add(&text, p, len);
+		p = p[len] == '(' ? p + len + 1 : NULL;
+		tl_text_puts(&text, "(");
+	}
+	if (p)
+		p = add_java_types(&text, p);
+	if (!p || text.failed) {
+		tl_text_release(&text);
+		return NULL;
+	}
+	tl_text_puts(&text, ")");
+	return text.data;
+}
+
 char *tl_demangle(const char *name)
 {
 	struct collector c;
@@ -190,7 +273,10 @@ char *tl_demangle(const char *name)
 	if (!shown)
 		shown = demangle_with(cplus_demangle_v3_callback, name, &c);
 	if (!shown)
-		return demangle_ocaml(name);
-	clean_rust(shown);
+		shown = demangle_ocaml(name);
+	else
+		clean_rust(shown);
+	if (!shown)
+		shown = demangle_java(name);
 	return shown;
 }

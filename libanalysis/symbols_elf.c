@@ -16,7 +16,7 @@
 #include <gelf.h>
 #include <libelf.h>
 
-#include "reader.h"
+#include "inflate.h"
 
 #define INFLATE_STEP	  (1u << 20)
 #define DEBUGDATA_MAX	  (64u << 20) /* inflated: a table of names, not a debug file */
@@ -202,64 +202,78 @@ int symbols_elf_open_memory(struct symbols_elf *out, const char *name, uint8_t *
 	return ret;
 }
 
-/* All of an input, plain or compressed, up to `limit` bytes. */
-static int inflate_all(struct tl_input *in, size_t limit, uint8_t **out, size_t *size,
-		       struct tl_error *err)
+struct packed {
+	const uint8_t *data;
+	size_t left;
+};
+
+static int pull(void *payload, uint8_t *out, size_t want, size_t *got, struct tl_error *err)
 {
-	size_t capacity = 0, used = 0;
+	struct packed *packed = payload;
+
+	(void)err;
+	*got = want < packed->left ? want : packed->left;
+	memcpy(out, packed->data, *got);
+	packed->data += *got;
+	packed->left -= *got;
+	return TL_OK;
+}
+
+/* Everything that is packed in `data`, up to `limit` bytes; *out from malloc. */
+static int inflate_all(const char *name, const uint8_t *data, size_t size, size_t limit,
+		       uint8_t **out, size_t *out_size, struct tl_error *err)
+{
+	struct packed packed = { data, size };
+	struct tl_inflater *inflater;
+	size_t capacity = 0, used = 0, got = 1;
 	uint8_t *buffer = NULL;
-	int ret = TL_OK;
+	int ret = tl_inflater_open(&inflater, tl_compression_of(data, size), data, 0, pull, &packed,
+				   err);
 
-	for (;;) {
-		const uint8_t *data;
-		size_t len;
-
-		ret = tl_input_window(in, used, INFLATE_STEP, &data, &len, err);
-		if (ret == TL_OK && len > limit - used)
-			ret = tl_fail(err, TL_FORMAT, "%s inflates to more than %zu bytes",
-				      tl_input_name(in), limit);
-		if (ret == TL_OK && len)
-			ret = tl_grow(&buffer, &capacity, used + len, err);
-		if (ret < 0 || !len)
-			break;
-		memcpy(buffer + used, data, len);
-		used += len;
+	*out = NULL;
+	if (ret < 0)
+		return ret;
+	while (ret == TL_OK && got) {
+		if (used > limit)
+			ret = tl_fail(err, TL_FORMAT, "%s inflates to more than %zu bytes", name,
+				      limit);
+		if (ret == TL_OK)
+			ret = tl_grow(&buffer, &capacity, used + INFLATE_STEP, err);
+		if (ret == TL_OK)
+			ret = tl_inflater_read(inflater, buffer + used, INFLATE_STEP, &got, err);
+		if (ret == TL_OK)
+			used += got;
 	}
-	if (ret == TL_OK && !used)
-		ret = tl_fail(err, TL_FORMAT, "%s is empty", tl_input_name(in));
+	if (ret == TL_OK && tl_inflater_damage(inflater))
+		ret = tl_fail(err, TL_FORMAT, "%s: %s", name, tl_inflater_damage(inflater));
+	tl_inflater_close(inflater);
 	if (ret < 0) {
 		free(buffer);
-		buffer = NULL;
+		return ret;
 	}
 	*out = buffer;
-	*size = used;
-	return ret;
+	*out_size = used;
+	return TL_OK;
 }
 
 int symbols_elf_open_packed(struct symbols_elf *out, const char *path, size_t limit,
 			    struct tl_error *err)
 {
-	struct tl_input *in = NULL;
 	uint8_t *data;
-	struct stat st;
-	size_t size;
-	int fd = symbols_open_regular(path, &st);
-	int ret;
+	char *file;
+	size_t size, inflated;
+	int ret = symbols_read_file(path, limit, &file, &size, err);
 
 	memset(out, 0, sizeof(*out));
-	if (fd < 0)
-		return tl_fail(err, TL_IO, "%s: %s", path, strerror(errno));
-	close(fd);
-	ret = tl_input_open(&in, path, err);
 	if (ret < 0)
 		return ret;
-	if (!tl_input_is_compressed(in)) {
-		tl_input_close(in);
+	if (tl_compression_of((const uint8_t *)file, size) == TL_COMPRESSION_NONE) {
+		free(file);
 		return symbols_elf_open(out, path, err);
 	}
-	ret = inflate_all(in, limit, &data, &size, err);
-	tl_input_close(in);
-	return ret < 0 ? ret : symbols_elf_open_memory(out, path, data, size, err);
+	ret = inflate_all(path, (const uint8_t *)file, size, limit, &data, &inflated, err);
+	free(file);
+	return ret < 0 ? ret : symbols_elf_open_memory(out, path, data, inflated, err);
 }
 
 int symbols_elf_open_debugdata(struct symbols_elf *out, struct symbols_elf *elf,
@@ -267,7 +281,6 @@ int symbols_elf_open_debugdata(struct symbols_elf *out, struct symbols_elf *elf,
 {
 	Elf_Scn *section = elf->debugdata ? elf_getscn(elf->elf, elf->debugdata) : NULL;
 	Elf_Data *packed = section ? elf_rawdata(section, NULL) : NULL;
-	struct tl_input *in = NULL;
 	uint8_t *data;
 	size_t size;
 	int ret;
@@ -275,11 +288,10 @@ int symbols_elf_open_debugdata(struct symbols_elf *out, struct symbols_elf *elf,
 	memset(out, 0, sizeof(*out));
 	if (!packed || !packed->d_buf || !packed->d_size)
 		return tl_fail(err, TL_NOTHING, "%s has no .gnu_debugdata", elf->path);
-	ret = tl_input_open_memory(&in, elf->path, packed->d_buf, packed->d_size, err);
-	if (ret < 0)
-		return ret;
-	ret = inflate_all(in, DEBUGDATA_MAX, &data, &size, err);
-	tl_input_close(in);
+	if (tl_compression_of(packed->d_buf, packed->d_size) == TL_COMPRESSION_NONE)
+		return tl_fail(err, TL_FORMAT, "%s: .gnu_debugdata is not compressed", elf->path);
+	ret = inflate_all(elf->path, packed->d_buf, packed->d_size, DEBUGDATA_MAX, &data, &size,
+			  err);
 	return ret < 0 ? ret : symbols_elf_open_memory(out, elf->path, data, size, err);
 }
 
@@ -507,7 +519,7 @@ static int load_one_table(struct symbols_table *table, struct symbols_elf *elf,
 		GElf_Sym sym;
 
 		if (!gelf_getsym(data, (int)i, &sym) || sym.st_name >= strings->d_size ||
-		    !is_wanted(&sym, &facts) ||
+		    !table->strings[*base + sym.st_name] || !is_wanted(&sym, &facts) ||
 		    is_mapping_symbol(elf, table->strings + *base + sym.st_name))
 			continue;
 		follow_opd(&opd, runtime, &sym);

@@ -71,7 +71,8 @@ static int compare_ranges(const void *a, const void *b)
 
 static void sort_ranges(struct range *r, size_t count)
 {
-	qsort(r, count, sizeof(*r), compare_ranges);
+	if (count)
+		qsort(r, count, sizeof(*r), compare_ranges);
 	for (size_t i = 0; i < count; i++) {
 		uint32_t w = i ? (uint32_t)(i - 1) : NONE;
 

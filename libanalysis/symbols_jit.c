@@ -248,6 +248,8 @@ static int read_load(struct symbols_jit *jit, struct tl_cursor *c, int64_t time,
 	if (!name)
 		return tl_cursor_check(c, "jitdump load", err);
 	len = strnlen((const char *)name, left);
+	if (len == left)
+		return tl_fail(err, TL_FORMAT, "the name of the code does not end");
 	code.entry.size = size > UINT32_MAX ? UINT32_MAX : (uint32_t)size;
 	ret = tl_grow(&jit->names, &jit->name_capacity, jit->names_size + len + 1, err);
 	if (ret < 0)
@@ -313,7 +315,8 @@ static void sort_codes(struct symbols_jit *jit)
 {
 	struct symbols_jit_code *c = jit->codes;
 
-	qsort(c, jit->code_count, sizeof(*c), compare_codes);
+	if (jit->code_count)
+		qsort(c, jit->code_count, sizeof(*c), compare_codes);
 	for (size_t i = 0; i < jit->code_count; i++) {
 		uint32_t w = i ? (uint32_t)(i - 1) : NONE;
 
@@ -360,12 +363,16 @@ static int read_header(struct symbols_jit *jit, struct tl_input *in, uint64_t *f
 int symbols_jitdump_read(struct symbols_jit *jit, struct tl_input *in, struct tl_error *damage,
 			 struct tl_error *err)
 {
-	uint64_t at = 0;
+	uint64_t at = 0, total = 0;
 	bool is_big;
 	int ret = read_header(jit, in, &at, &is_big, err);
 
+	if (ret == TL_OK)
+		ret = tl_input_size(in, &total, err);
+
 	while (ret == TL_OK) {
 		const uint8_t *data;
+		struct tl_error why = { 0 };
 		struct tl_cursor c, head;
 		uint32_t size;
 		size_t len;
@@ -385,13 +392,17 @@ int symbols_jitdump_read(struct symbols_jit *jit, struct tl_input *in, struct tl
 			break;
 		}
 		tl_cursor_init(&c, data, len < size ? len : size, at, is_big);
-		ret = read_record(jit, &c, err);
+		ret = read_record(jit, &c, &why);
 		if (ret == TL_FORMAT) { /* too short for its kind: it alone is lost */
-			if (!damage->status)
-				*damage = *err;
-			tl_error_clear(err);
+			tl_fail_at(damage, ret, at, "%s", why.text);
 			ret = TL_OK;
+		} else if (ret < 0) {
+			tl_fail(err, ret, "%s", why.text);
 		}
+		if (size > total - at)
+			tl_fail_at(damage, TL_FORMAT, at,
+				   "record of %u bytes, the file ends after %llu", size,
+				   (unsigned long long)(total - at));
 		at += size;
 	}
 	if (ret == TL_OK)
@@ -434,7 +445,9 @@ static struct symbols_entry *find_code(struct symbols_jit *jit, uint64_t ip, int
 
 struct symbols_entry *symbols_jit_find(struct symbols_jit *jit, uint64_t ip, int64_t ts)
 {
-	return jit->code_count ? find_code(jit, ip, ts) : find_span(jit, ip);
+	struct symbols_entry *entry = jit->code_count ? find_code(jit, ip, ts) : find_span(jit, ip);
+
+	return entry && jit->table.strings[entry->name] ? entry : NULL; /* loaded without a name */
 }
 
 void symbols_jit_release(struct symbols_jit *jit)

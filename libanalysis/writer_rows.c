@@ -305,26 +305,50 @@ static int put_dsos(struct tl_writer *w, struct tl_error *err)
 	return ret;
 }
 
+/* How user stacks were unwound, naming only the reasons that occurred. */
 static int note_unwinding(struct tl_writer *w, struct tl_error *err)
 {
 	struct tl_unwind_counts c;
-	char text[256];
+	struct tl_text text = { 0 };
+	int ret;
 
 	if (!w->unwinder)
 		return TL_OK;
 	tl_unwind_counts(w->unwinder, &c);
-	snprintf(text, sizeof(text),
-		 "%llu user stacks unwound, %llu to their end; the others ended early: %llu "
-		 "without a "
-		 "map, %llu without rules, %llu past the recorded bytes, %llu at bad memory, %llu "
-		 "in a "
-		 "loop, %llu at the depth limit",
-		 (unsigned long long)c.stacks, (unsigned long long)c.complete,
-		 (unsigned long long)c.no_map, (unsigned long long)c.no_rule,
-		 (unsigned long long)c.short_stack, (unsigned long long)c.bad_memory,
-		 (unsigned long long)c.looped, (unsigned long long)c.depth_limit);
-	return tl_writer_note(w, TL_DIAGNOSTIC_NOTE, "user stacks unwound", c.stacks, "stacks",
-			      text, err);
+	const struct {
+		uint64_t count;
+		const char *why;
+	} ends[] = {
+		{ c.no_map, "where no file is mapped" },
+		{ c.no_rule, "in code without call frame information" },
+		{ c.not_tabled, "in code whose call frame information has no search table" },
+		{ c.bad_rule, "at call frame information that makes no sense" },
+		{ c.short_stack, "at the end of the recorded bytes" },
+		{ c.bad_memory, "at memory that was not recorded" },
+		{ c.looped, "in a loop" },
+		{ c.depth_limit, "at the limit of frames" },
+	};
+
+	tl_text_printf(&text, "%llu reach the outermost function", (unsigned long long)c.complete);
+	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
+		if (ends[i].count)
+			tl_text_printf(&text, ", %llu end %s", (unsigned long long)ends[i].count,
+				       ends[i].why);
+	if (c.no_registers)
+		tl_text_printf(&text, ", %llu have no registers",
+			       (unsigned long long)c.no_registers);
+	if (c.guessed)
+		tl_text_printf(&text, "; %llu of %llu frames were found without a rule",
+			       (unsigned long long)c.guessed, (unsigned long long)c.frames);
+	ret = text.failed ? tl_fail(err, TL_NOMEM, "out of memory")
+			  : tl_writer_note(w, TL_DIAGNOSTIC_NOTE, "user stacks unwound", c.stacks,
+					   "stacks", text.data, err);
+	tl_text_release(&text);
+	if (ret == TL_OK && c.is_32_bit)
+		ret = tl_writer_note(w, TL_DIAGNOSTIC_UNSUPPORTED,
+				     "user stacks of 32-bit processes", c.is_32_bit, "stacks",
+				     "they are not unwound", err);
+	return ret;
 }
 
 int tl_writer_name_rows(struct tl_writer *w, struct tl_error *err)

@@ -278,7 +278,12 @@ static int map_kernel(struct tl_writer *w, int64_t ts, const struct tl_event_mma
 		d.build_id = is_image ? w->recording.kernel : build_id_of(w, m->path);
 	else if (is_image)
 		w->recording.kernel = d.build_id;
-	if (map.end < map.start)
+	/*
+	 * What is recorded of the kernel ends with its core text, and code of its initialisation lies
+	 * beyond. Nothing but modules and loaded programs, which are mapped on their own, shares the
+	 * addresses above, so the image reaches to the top, as perf has it.
+	 */
+	if (is_image || map.end < map.start)
 		map.end = UINT64_MAX;
 	ret = tl_writer_dso(w, &d, name, &map.dso, err);
 	return ret < 0 ? ret : tl_space_map(&w->spaces, w->kernel_space, &map, err);

@@ -240,7 +240,7 @@ static void a_return_that_was_not_seen_makes_no_interval(void **state)
 		      "'sleeping'"),
 		0);
 	/* 5 slept twice without a recorded end */
-	assert_int_equal(value("SELECT count FROM lost WHERE what LIKE 'thread states%'"), 2);
+	assert_int_equal(value("SELECT count FROM lost WHERE what LIKE 'sleeps%'"), 2);
 }
 
 static void a_return_missed_among_all_cpus_bounds_the_wait(void **state)

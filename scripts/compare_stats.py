@@ -1,12 +1,16 @@
 #!/usr/bin/env python3
 """compare_stats.py - the C arithmetic of the analyses against an independent reference.
 
-usage: compare_stats.py --driver PROGRAM --oracle FILE.py [--series N] [--seed S] [--jobs J] [GROUP...]
+usage: compare_stats.py --driver PROGRAM --oracle FILE.py [--series N] [--seed S] [--jobs J]
+                        [--rates] [GROUP...]
 
 PROGRAM is build/libanalysis/stats_compare_test; FILE.py is a Python module with the same functions
 written independently. N random cases per shape and group are compared field by field: integers and
 words exactly, numbers to 1e-9 relative. Exit 0 when all agree, 1 when one does not (the case is
 printed), 77 when there is nothing to compare with.
+
+With --rates nothing is compared: N series of every shape, those of the reference's own selftest, are
+judged by PROGRAM alone, and the share of true and false alarms is printed.
 """
 import argparse
 import importlib.util
@@ -511,6 +515,29 @@ def run(task):
     return group, shape, count, None
 
 
+def as_reference(found):
+    """an answer in the reference's own form, as far as its judge looks"""
+    episodes = found["episodes"][:-1]
+    return {"episodes": episodes, "drift": found.get("drift"), "warmup": found["warmup"],
+            "period": {"period": found["period"]} if "period" in found else None}
+
+
+def rates(task):
+    args, _, shape, count = task
+    o = load(args.oracle)
+    driver = Driver(args.driver)
+    rng = o.SplitMix64(0xC0FFEE ^ sum(ord(c) << (i % 40) for i, c in enumerate(shape)))
+    seen = {}
+    for _ in range(count):
+        x, truth = o.gen(shape, rng)
+        judged = o.judge(shape, x, truth, as_reference(driver.ask("steps", x)))
+        for key, value in judged.items():
+            if key not in ("err", "rec_err"):
+                seen.setdefault(key, []).append(bool(value))
+    share = {k: 100.0 * sum(v) / (len(v) if k == "end_ok" else count) for k, v in seen.items()}
+    return shape, "  ".join("%s=%.1f" % kv for kv in sorted(share.items()))
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--driver", required=True)
@@ -518,6 +545,7 @@ def main():
     parser.add_argument("--series", type=int, default=100)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--jobs", type=int, default=min(2, multiprocessing.cpu_count()))
+    parser.add_argument("--rates", action="store_true")
     parser.add_argument("groups", nargs="*")
     args = parser.parse_args()
     for group in args.groups:
@@ -528,6 +556,12 @@ def main():
     except OSError as e:
         print("nothing to compare with: %s" % e)
         return 77
+    if args.rates:
+        with multiprocessing.Pool(args.jobs) as pool:
+            tasks = [(args, "steps", s, args.series) for s in o.NULLS + o.ALTS]
+            for shape, text in pool.imap(rates, tasks):
+                print("shape %-18s %s" % (shape, text), flush=True)
+        return 0
     tasks = []
     for group in args.groups or GROUPS:
         shapes = o.NULLS + o.ALTS if GROUPS[group][1] else []
