@@ -1,12 +1,8 @@
 /*
  * fuzz_replay.c - main() of the fuzzers where no fuzzing compiler is at hand: runs the same function
  * over files, and over what is in directories. Options of libFuzzer are passed by.
- *
- * With --cuts each file is also run cut off at every byte of its first 64 KiB, with --flips also
- * with each of its first 4 KiB, where headers are, inverted, and with its lowest bit so.
  */
 #include <dirent.h>
-#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,37 +11,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-enum { CUTS_MAX = 64 << 10, FLIPS_MAX = 4 << 10 };
-
 static size_t run_count;
-static bool wants_cuts, wants_flips;
-
-/* In a block of exactly its size, so that a read behind its end is found. */
-static void run_bytes(const uint8_t *data, size_t size)
-{
-	uint8_t *exact = malloc(size ? size : 1);
-
-	if (!exact)
-		abort();
-	memcpy(exact, data, size);
-	LLVMFuzzerTestOneInput(exact, size);
-	free(exact);
-	run_count++;
-}
-
-static void run_variants(uint8_t *data, size_t size)
-{
-	run_bytes(data, size);
-	for (size_t cut = 0; wants_cuts && cut < size && cut < CUTS_MAX; cut++)
-		run_bytes(data, cut);
-	for (size_t at = 0; wants_flips && at < size && at < FLIPS_MAX; at++) {
-		data[at] ^= 0xff;
-		run_bytes(data, size);
-		data[at] ^= 0xff ^ 0x01;
-		run_bytes(data, size);
-		data[at] ^= 0x01;
-	}
-}
 
 static int run_file(const char *path, size_t size)
 {
@@ -55,7 +21,8 @@ static int run_file(const char *path, size_t size)
 
 	if (!failed) {
 		size = fread(data, 1, size, file);
-		run_variants(data, size);
+		LLVMFuzzerTestOneInput(data, size);
+		run_count++;
 	} else {
 		perror(path);
 	}
@@ -96,10 +63,6 @@ int main(int argc, char **argv)
 {
 	int failed = 0;
 
-	for (int i = 1; i < argc; i++) {
-		wants_cuts |= !strcmp(argv[i], "--cuts");
-		wants_flips |= !strcmp(argv[i], "--flips");
-	}
 	for (int i = 1; i < argc; i++) {
 		if (argv[i][0] != '-')
 			failed |= run_path(argv[i]);
