@@ -25,10 +25,8 @@ static char example_root[256];
 
 static inline int example_setup(void **state)
 {
-	const char *base = getenv("TMPDIR");
-
 	(void)state;
-	snprintf(example_root, sizeof(example_root), "%s/symbols.XXXXXX", base ? base : "/tmp");
+	snprintf(example_root, sizeof(example_root), "%s/symbols.XXXXXX", P_tmpdir);
 	return mkdtemp(example_root) ? 0 : -1;
 }
 
