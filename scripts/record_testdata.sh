@@ -1,0 +1,520 @@
+#!/bin/sh
+# Records the perf.data files of testdata/perf anew, all or those named, with what must be found in
+# them. Needs root, perf, gcc, g++, python3 and a kernel that lets perf record; the committed set
+# was made by it. Nothing of `make check` needs it.
+#
+#   scripts/record_testdata.sh [CASE...]
+#
+# Cases are called by name, $lab has no blanks, and recorded commands are expanded when they run:
+# shellcheck disable=SC2317,SC2086,SC2016,SC2046
+set -u
+self=$(readlink -f "$0")
+
+top=$(cd "$(dirname "$self")/.." && pwd)
+out=$top/testdata/perf
+lab=/srv/tl-lab
+expect=$top/scripts/perf_expect.py
+
+if [ "${TL_INSIDE:-}" != yes ]; then
+	[ "$(id -u)" = 0 ] || { echo "record_testdata.sh: needs root" >&2; exit 2; }
+	[ ! -e $lab ] || { echo "record_testdata.sh: $lab is in the way" >&2; exit 2; }
+	TL_INSIDE=yes exec unshare --uts --mount sh "$self" "$@"
+fi
+hostname tl-lab
+mkdir -p $lab/run $lab/home
+# The kernel's list of thread names goes into every recording of a tracepoint: none of others.
+cmdlines=/sys/kernel/tracing/saved_cmdlines_size
+cmdlines_before=$(cat $cmdlines)
+echo 1 >$cmdlines
+trap 'rm -rf $lab; echo $cmdlines_before >$cmdlines' EXIT
+HOME=$lab/home PATH=$lab:$PATH
+export HOME PATH
+cd $lab/run || exit 2
+
+# What a recording may mention: nothing else that runs on the machine belongs in here.
+may_mention='^([\[(/]?(swapper|perf|perf-exec|kworker|ksoftirqd|rcu_|migration|cpuhp|kcompactd|khugepaged'
+may_mention="$may_mention"'|kswapd|kthreadd|jbd2|watchdogd|ksmd|kdamond|hwrng|irq/|idle_inject|unshare|sh$|sleep$|chrt|taskset'
+may_mention="$may_mention"'|bash$|make$|cc1|as$|ld$|collect2|gcc|clang|cc$|sed$|grep$|git$|sort$|cat$|awk$'
+may_mention="$may_mention"'|chain|gone|sleeper|family|pages|names|jit|bpfload|unwind|noops)'
+may_mention="$may_mention"'|/srv/tl-lab/|/usr/bin/(perf|dash|bash|sleep|unshare|chrt|taskset)$|/usr/lib/x86_64-linux-gnu/lib|/usr/lib/x86_64-linux-gnu/ld-'
+may_mention="$may_mention"'|//anon|\[|/anon_hugepage|/?$|/usr/lib/locale|napper$|answerer$|worker [0-9]|fork only|first life|second life|symbols$)'
+
+freestanding="-Wall -Wextra -Werror -O1 -fno-optimize-sibling-calls -fno-stack-protector
+	-fcf-protection=none -ffreestanding -nostdlib -static -no-pie
+	-Wl,--build-id=sha1 -Wl,-z,norelro -Wl,-z,noseparate-code"
+
+build() {
+	cp -r "$top/testdata/programs" $lab/src
+	cd $lab/src || exit 2 # the paths that debug information holds
+	for source in *.c *.cc; do
+		program=$(basename "${source%.*}")
+		case $program in
+		names) g++ $freestanding -fno-omit-frame-pointer -fno-exceptions -fno-rtti -o $lab/names "$source" ;;
+		unwind) gcc $freestanding -O2 -g -fomit-frame-pointer -o $lab/unwind "$source" ;;
+		*) gcc $freestanding -fno-omit-frame-pointer -o "$lab/$program" "$source" ;;
+		esac || exit 2
+	done
+	cd $lab/run || exit 2
+}
+
+fail=0
+complain() {
+	echo "record_testdata.sh: $*" >&2
+	fail=1
+}
+
+# allowed RECORDING: it mentions nothing but what may_mention lists (and threads of names.cc)
+allowed() {
+	case $case_name in names*) return 0 ;; esac
+	python3 "$expect" names "$1" | grep -Ev "$may_mention" >$lab/strangers
+	[ ! -s $lab/strangers ]
+}
+
+# keep FILE: the recording just made becomes the case, with how.txt and facts.txt
+keep() {
+	dir=$out/$case_name
+	rm -rf "$dir"
+	mkdir -p "$dir"
+	cp -r "$1" "$dir/perf.data"
+	find "$dir/perf.data" -type f -exec chmod 644 {} +
+	find "$dir/perf.data" -type d -exec chmod 755 {} +
+	{
+		echo "shows: $shows"
+		echo "command: $command"
+		echo "kernel: $(uname -r), perf: $(perf --version | cut -d' ' -f3)"
+	} >"$dir/how.txt"
+	python3 "$expect" facts "$dir/perf.data" >"$dir/facts.txt" || complain "$case_name: no facts"
+	: >"$dir/folds"
+}
+
+# verify: what perf itself reads must be what perf_expect.py reads
+verify() {
+	python3 "$expect" check "$out/$case_name/perf.data" >$lab/differences ||
+		complain "$case_name: $(head -3 $lab/differences)"
+	perf report -i "$out/$case_name/perf.data" --stats 2>/dev/null |
+		sed -n '1,/^ *$/d; s/^ *\([A-Z_0-9]*\) events: *\([0-9]*\).*/records.\1=\2/p' |
+		grep -v -E 'TOTAL' | awk -F= '!seen[$1]++' | sort >$lab/theirs
+	grep ^records. "$out/$case_name/facts.txt" | sort >$lab/ours
+	grep -v -x -F -f $lab/ours $lab/theirs >$lab/differences &&
+		complain "$case_name: perf report --stats says $(tr '\n' ' ' <$lab/differences)"
+}
+
+# fold FILE OPTIONS...: expected folded stacks; without --symbols the frames have no names
+fold() {
+	file=$1
+	shift
+	python3 "$expect" fold "$out/$case_name/perf.data" "$@" >"$out/$case_name/$file" ||
+		complain "$case_name: no $file"
+	told=
+	want_names=no
+	while [ $# -gt 0 ]; do
+		case $1 in
+		--event) told="$told --event $2"; shift ;;
+		--count) told="$told --weight count" ;;
+		--symbols) want_names=yes ;;
+		--inline) told="$told --inline" ;;
+		esac
+		shift
+	done
+	if [ $want_names = yes ]; then
+		[ -d "$out/$case_name/buildid" ] || [ -d "$out/$case_name/symfs" ] ||
+			python3 "$expect" cache "$out/$case_name/perf.data" "$out/$case_name/buildid"
+		# with --symfs, whatever it holds, no binary of the machine that tests is looked at
+		[ ! -d "$out/$case_name/buildid" ] || told="$told --buildid-dir @/buildid"
+		echo "$file$told --symfs @/symfs" >>"$out/$case_name/folds"
+	else
+		echo "$file$told --no-symbols" >>"$out/$case_name/folds"
+	fi
+}
+
+# record COMMAND...: runs it until the recording mentions no strangers; $file is what it writes
+record() {
+	command=$*
+	tries=0
+	: >$lab/all_strangers
+	while :; do
+		rm -rf ./*
+		sh -c "$*" >$lab/log 2>&1 || [ -n "${may_fail:-}" ] || complain "$case_name: $(cat $lab/log)"
+		[ -s "${file:=perf.data}" ] || { complain "$case_name: no $file"; return 1; }
+		: >$lab/strangers
+		allowed "$file" && break
+		cat $lab/strangers >>$lab/all_strangers
+		tries=$((tries + 1))
+		[ $tries -lt 20 ] || { complain "$case_name: strangers $(sort -u $lab/all_strangers | tr '\n' ' ')"; return 1; }
+		sleep 0.2
+	done
+	keep "$file"
+}
+
+# On one CPU: a program of lower real-time priority keeps the rest of the machine away from it.
+alone='taskset -c 1 chrt -f 4 chain 9000 & filler=$!; sleep 0.2;'
+on_cpu_1='taskset -c 1 chrt -f 10'
+
+# ---- the cases -----------------------------------------------------------------------------------
+# each sets what it shows, records, and says which folds are expected
+
+case_fp_threads() {
+	shows='frame-pointer call chains of four threads with blanks and digits in their names; one event without id'
+	record 'perf record -q -g -F 199 -- chain 120 3' || return
+	verify
+	fold folded.txt --symbols
+	fold folded-count.txt --symbols --count
+	fold folded-nosym.txt
+}
+
+case_deep() {
+	shows='call chains cut by the kernel at 127 frames'
+	record 'perf record -q -g -F 199 -- chain 30 0 200' || return
+	verify
+	fold folded.txt --symbols
+}
+
+case_nog() {
+	shows='no call chains: the sampled address alone'
+	record 'perf record -q -F 499 -- chain 60 1' || return
+	verify
+	fold folded.txt --symbols
+}
+
+case_period_user() {
+	shows='a fixed period and no PERIOD in the samples; user only'
+	record 'perf record -q -c 1000000 -e cpu-clock:u -g -- chain 40 1' || return
+	verify
+	fold folded.txt --symbols
+}
+
+case_ids() {
+	shows='two events with equal sample_type: ID, not IDENTIFIER'
+	record 'perf record -q -F 199 -e cpu-clock,task-clock -g -- chain 60 1' || return
+	verify
+	fold folded.txt --symbols --event cpu-clock
+	fold folded-task.txt --symbols --event task-clock
+}
+
+case_mixed() {
+	shows='three events with different sample_type: IDENTIFIER, RAW in two of three'
+	record "$alone $on_cpu_1 perf record -q --buildid-all -g -e cpu-clock/freq=999/ -e sched:sched_switch -e raw_syscalls:sys_enter -e raw_syscalls:sys_exit -- noops 12; kill \$filler" || return
+	verify
+	fold folded.txt --symbols
+	fold folded-enter.txt --symbols --event raw_syscalls:sys_enter
+	fold folded-switch.txt --symbols --event sched:sched_switch
+}
+
+case_same_config() {
+	shows='the same type and config twice: only EVENT_DESC tells cpu-clock:u from cpu-clock:k'
+	record 'perf record -q -F 499 -e cpu-clock:u -e cpu-clock:k -g -- chain 60 1' || return
+	verify
+	fold folded.txt --symbols --event cpu-clock:u
+	fold folded-k.txt --symbols --event cpu-clock:k
+}
+
+case_per_thread() {
+	shows='samples without time'
+	record 'perf record -q --per-thread -F 199 -g -- chain 60 1' || return
+	verify
+	fold folded.txt --symbols
+}
+
+case_group() {
+	shows='leader sampling: one SAMPLE record carries cumulative counts of three events'
+	record 'perf record -q -F 499 -g -e "{cpu-clock,page-faults,context-switches}:S" -- pages touch 30000' || return
+	python3 "$expect" check "$out/$case_name/perf.data" >$lab/differences || complain "$case_name: $(head -3 $lab/differences)"
+	fold folded.txt --symbols
+	fold folded-faults.txt --symbols --event page-faults
+}
+
+case_read() {
+	shows='READ records of inherited counters (-s -T)'
+	record 'perf record -q -s -T -F 199 -g -- chain 40 2' || return
+	verify
+	fold folded.txt --symbols
+}
+
+case_memory() {
+	shows='every address field: ADDR CPU DATA_SRC PHYS_ADDR DATA_PAGE_SIZE CODE_PAGE_SIZE WEIGHT, and data maps'
+	record 'perf record -q -d -W --phys-data --data-page-size --code-page-size --sample-cpu -e page-faults -c 1 -g -- pages touch 60' || return
+	verify
+	fold folded.txt --symbols
+}
+
+case_registers() {
+	shows='REGS_USER and REGS_INTR beside a frame-pointer chain'
+	record 'perf record -q --user-regs=ax,bx,sp,ip --intr-regs=ip,sp,bp -F 199 -g -- chain 60 1' || return
+	verify
+	fold folded.txt --symbols
+}
+
+case_cgroups() {
+	shows='CGROUP records and the cgroup of each sample'
+	record 'perf record -q --all-cgroups -F 199 -g -- chain 60 1' || return
+	verify
+	fold folded.txt --symbols
+}
+
+case_namespaces() {
+	shows='NAMESPACES records: a process in a pid namespace of its own, with code named by /tmp/perf-1.map there'
+	record 'perf record -q --namespaces -F 499 -g -- unshare --pid --fork --mount-proc family reuse 15' || return
+	verify
+	fold folded-nosym.txt
+}
+
+case_dwarf() {
+	shows='user stacks to be unwound from registers and 1 KiB of stack, by .eh_frame; no frame pointers; inlines'
+	record 'perf record -q --call-graph dwarf,2048 -F 199 -- unwind 80' || return
+	verify
+	fold folded.txt --symbols
+	fold folded-inline.txt --symbols --inline
+}
+
+case_zstd() {
+	shows='COMPRESSED records; no BUILD_ID feature'
+	record 'perf record -q -z -g -F 499 -- chain 60 3' || return
+	verify
+	fold folded-nosym.txt
+}
+
+case_zstd_pipe() {
+	shows='COMPRESSED records in pipe mode'
+	record 'perf record -q -z -g -F 499 -o - -- chain 60 1 >perf.data' || return
+	verify
+	fold folded-nosym.txt
+}
+
+case_pipe() {
+	shows='pipe mode in a regular file: attributes, names, features and tracepoint formats are records'
+	record "$alone $on_cpu_1 perf record -q -g -e cpu-clock/freq=499/ -e sched:sched_switch -o - -- sleeper 4 >perf.data; kill \$filler" || return
+	verify
+	fold folded-nosym.txt --event cpu-clock/freq=499/
+	fold folded-switch.txt --event sched:sched_switch
+}
+
+case_pipe_buildids() {
+	shows='pipe mode with BUILD_ID records, as perf inject writes them'
+	record 'perf record -q -g -F 199 -o - -- chain 60 1 | perf inject -b >perf.data' || return
+	verify
+	fold folded-nosym.txt
+}
+
+case_threads() {
+	shows='directory format: data and one file per recording thread'
+	record 'perf record -q --threads --synth=no -g -F 199 -- chain 60 1' || return
+	verify
+	fold folded-nosym.txt
+}
+
+case_threads_zstd() {
+	shows='directory format, each file a zstd stream of its own'
+	record 'perf record -q --threads -z --synth=no -g -F 199 -- chain 60 1' || return
+	verify
+	fold folded-nosym.txt
+}
+
+case_tail_synthesize() {
+	shows='the maps and names of processes that ran before come after the samples'
+	record 'unshare --pid --fork --mount-proc sh -c "chain 400 & sleep 0.1; perf record -q -a --tail-synthesize -g -F 99 -- sleep 0.1; wait"' || return
+	verify
+	fold folded-nosym.txt
+}
+
+case_attach() {
+	shows='perf record -p: COMM and MMAP2 of a running process are synthesized'
+	record 'chain 3000 2 & program=$!; sleep 0.1; perf record -q -p $program -g -F 199 -- sleep 0.1; kill $program' || return
+	verify
+	fold folded.txt --symbols
+}
+
+case_overwrite() {
+	shows='write_backward: rounds in reverse'
+	record 'perf record -q --overwrite --tail-synthesize -m 4 -F 999 -g -- chain 120 1' || return
+	verify
+	fold folded-nosym.txt
+}
+
+case_switch_output() {
+	shows='one file of a --switch-output series'
+	record 'perf record -q --switch-output=20K -m 4 -F 4999 -g -- chain 100 1; mv $(ls perf.data.* | sed -n 2p) perf.data' || return
+	verify
+	fold folded-nosym.txt
+}
+
+case_buildid_mmap() {
+	shows='build-ids in the MMAP2 records; no BUILD_ID feature'
+	record 'perf record -q --buildid-mmap -g -F 199 -- chain 60 1' || return
+	verify
+	fold folded.txt --symbols
+}
+
+case_switch_task() {
+	shows='SWITCH records of one process, and sched_switch samples with stacks'
+	record "$alone $on_cpu_1 perf record -q --buildid-all --switch-events -g -e cpu-clock/freq=199/ -e sched:sched_switch -- sleeper 6; kill \$filler" || return
+	verify
+	fold folded.txt --symbols --event sched:sched_switch
+}
+
+case_switch_cpu() {
+	shows='SWITCH_CPU_WIDE records of one CPU'
+	record "$alone perf record -q -C 1 --synth=no --switch-events -F 49 -- $on_cpu_1 sleeper 4; kill \$filler" || return
+	verify
+	fold folded-nosym.txt
+}
+
+case_offcpu() {
+	shows='off-CPU time of two threads on one CPU: every sched_switch, sched_wakeup and sched_waking there'
+	record "$alone perf record -q -C 1 --synth=no --buildid-all -g -e sched:sched_switch -e sched:sched_wakeup -e sched:sched_waking -- $on_cpu_1 sleeper 6; kill \$filler" || return
+	verify
+	fold folded.txt --symbols --event sched:sched_switch
+}
+
+case_lost() {
+	shows='LOST records and LOST_SAMPLES records, which count the same losses'
+	record 'perf record -q -m 1 -F 25000 -g -e cpu-clock -e page-faults/period=1/ -- pages touch 600' || return
+	verify
+	fold folded.txt --symbols --event cpu-clock
+}
+
+case_throttle() {
+	shows='THROTTLE and UNTHROTTLE records'
+	rate=$(cat /proc/sys/kernel/perf_event_max_sample_rate)
+	echo 2000 >/proc/sys/kernel/perf_event_max_sample_rate
+	record 'perf record -q -c 50000 -e cpu-clock -- chain 20' || return
+	echo "$rate" >/proc/sys/kernel/perf_event_max_sample_rate
+	verify
+	fold folded.txt --symbols
+}
+
+case_killed() {
+	shows='the recorder was killed: data.size is 0, feature bits are set but there are no features'
+	record 'perf record -q -F 999 -m 1 -g -- chain 400 & recorder=$!; until [ "$(stat -c %s perf.data 2>/dev/null || echo 0)" -gt 12000 ]; do sleep 0.01; done; kill -9 $recorder; wait; sleep 0.5' || return
+	fold folded-nosym.txt
+}
+
+case_killed_tracepoint() {
+	shows='the same with a tracepoint: its format is lost, its name too'
+	record 'perf record -q -m 1 -g -e cpu-clock/freq=999/ -e raw_syscalls:sys_enter -- noops 400 & recorder=$!; until [ "$(stat -c %s perf.data 2>/dev/null || echo 0)" -gt 12000 ]; do sleep 0.01; done; kill -9 $recorder; wait; sleep 0.2' || return
+	fold folded-nosym.txt
+}
+
+case_exec() {
+	shows='perf-exec before exec; fork, exec and exit'
+	record 'perf record -q -F 499 -g -- family 20' || return
+	verify
+	fold folded.txt --symbols
+}
+
+case_pid_reuse() {
+	shows='two processes, one after the other, with the same id'
+	record 'unshare --pid --fork --mount-proc perf record -q -F 499 -g -- family reuse 25' || return
+	verify
+	fold folded.txt --symbols
+}
+
+case_container() {
+	shows='the whole system as seen from a pid namespace: processes outside have pid 0 or -1'
+	record 'unshare --pid --fork --mount-proc perf record -q -a -F 99 -g -- chain 60 1' || return
+	verify
+	fold folded-nosym.txt
+}
+
+case_sampled_switch() {
+	shows='a sampled tracepoint: -F makes sched_switch one in many, its period says how many'
+	record "$alone $on_cpu_1 perf record -q -F 99 -g -e sched:sched_switch -- sleeper 20; kill \$filler" || return
+	verify
+	fold folded.txt --symbols
+}
+
+case_clock_mono() {
+	shows='-k CLOCK_MONOTONIC: CLOCKID and CLOCK_DATA give exact Unix time'
+	record 'perf record -q -k CLOCK_MONOTONIC -F 199 -g -- chain 40 1' || return
+	verify
+	fold folded.txt --symbols
+}
+
+case_clock_realtime() {
+	shows='-k CLOCK_REALTIME'
+	record 'perf record -q -k CLOCK_REALTIME -e cpu-clock -F 199 -g -- chain 40 1' || return
+	verify
+	fold folded.txt --symbols
+}
+
+case_bpf() {
+	shows='KSYMBOL and BPF_EVENT records of programs that come and go'
+	record "$alone perf record -q -C 1 --synth=no -F 99 -g -- $on_cpu_1 bpfload 3; kill \$filler" || return
+	verify
+	fold folded-nosym.txt
+}
+
+case_jit_map() {
+	shows='code in anonymous memory, named in /tmp/perf-PID.map'
+	record 'perf record -q -F 199 -g -- jit map 40' || return
+	verify
+	fold folded-nosym.txt
+	fold folded.txt --symbols
+	pid=$(perf script -i perf.data -F pid 2>/dev/null | awk 'NF { print $1; exit }')
+	mkdir -p "$out/$case_name/symfs/tmp"
+	mv "/tmp/perf-$pid.map" "$out/$case_name/symfs/tmp/"
+}
+
+case_jit_dump() {
+	shows='code named by a jitdump file, the first function replaced by a third at the same address'
+	record 'perf record -q -k CLOCK_MONOTONIC -F 199 -g -- jit dump 40' || return
+	verify
+	fold folded-nosym.txt
+	# perf names them only after it has turned the dump into ELF files
+	perf inject --jit -i perf.data -o injected.data 2>/dev/null
+	python3 "$expect" fold injected.data --symbols >"$out/$case_name/folded.txt"
+	python3 "$expect" cache "$out/$case_name/perf.data" "$out/$case_name/buildid"
+	mkdir -p "$out/$case_name/symfs$lab/run"
+	mv jit-*.dump "$out/$case_name/symfs$lab/run/"
+	echo 'folded.txt --symfs @/symfs --buildid-dir @/buildid' >>"$out/$case_name/folds"
+}
+
+case_jit_none() {
+	shows='code in anonymous memory that nobody named'
+	record 'perf record -q -F 199 -g -- jit none 40' || return
+	verify
+	fold folded.txt --symbols
+}
+
+case_deleted() {
+	shows='a binary that was deleted while it ran'
+	record 'cp $lab/chain gone; ./gone 3000 & program=$!; sleep 0.1; rm gone; perf record -q -p $program -F 199 -g -- sleep 0.1; kill $program' || return
+	verify
+	fold folded-nosym.txt
+}
+
+case_names() {
+	shows='odd command names and C++ symbols'
+	record 'perf record -q -F 997 -g -- names 4' || return
+	verify
+	fold folded.txt --symbols
+}
+
+case_memory_management() {
+	shows='huge_memory, compaction, migrate, vmscan and exceptions tracepoints of MADV_COLLAPSE and compaction'
+	record 'perf record -q -m 512 -c 1 -e huge_memory:* -e compaction:mm_compaction_begin -e compaction:mm_compaction_end -e compaction:mm_compaction_try_to_compact_pages -e migrate:mm_migrate_pages -e vmscan:mm_vmscan_direct* -e exceptions:page_fault_user -- pages both 1' || return
+	verify
+	fold folded-nosym.txt --event exceptions:page_fault_user
+}
+
+case_stat() {
+	shows='perf stat record: counters only, no samples'
+	record 'perf stat record -e task-clock,page-faults -o perf.data -- chain 20' || return
+}
+
+lab_run() {
+	case_name=$1 file=perf.data
+	"case_$(echo "$1" | tr - _)"
+	if [ -d "$out/$1" ]; then
+		echo "$1: $(du -sb --apparent-size "$out/$1" | cut -f1) bytes, $(sed -n 's/^samples=//p' "$out/$1/facts.txt") samples"
+	fi
+}
+
+export lab
+build
+if [ $# -eq 0 ]; then
+	set -- $(sed -n 's/^case_\([a-z0-9_]*\)() {$/\1/p' "$self" | tr _ -)
+fi
+for name; do
+	lab_run "$name"
+done
+exit $fail
