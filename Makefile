@@ -139,7 +139,7 @@ $(BUILD)/traceloom.pc: Makefile libanalysis/analysis.h
 		'Name: traceloom' 'Description: recordings of perf and friends on one timeline' \
 		'Version: $(VERSION)' 'Cflags: -I$${includedir}' \
 		'Libs: -L$${libdir} -ltraceloom' 'Libs.private: $(strip $(LIBS))' \
-		| sed 's|^\(libdir\|includedir\)=$(PREFIX)/|\1=$${prefix}/|' > $@
+		| sed 's,^\(libdir\|includedir\)=$(PREFIX)/,\1=$${prefix}/,' > $@
 
 install: all $(BUILD)/install/libtraceloom.a
 	@rm -f $(BUILD)/traceloom.pc

@@ -197,7 +197,7 @@ os.execv(sys.argv[1], sys.argv[1:])' "$program" import -o victim.db large.data >
 	fi
 	[ $status -ge 128 ] || { echo "ended with $status, not by a signal"; cat err; }
 	hits=$((hits + 1))
-	content victim.db | cmp - before 2>&1
+	content victim.db | diff - before || echo "after $signal at $2 % of $whole ms"
 	if [ "$signal" != KILL ]; then
 		find . -name 'victim.db-*'
 		find "$TMPDIR" -type f
