@@ -5,6 +5,8 @@
 #include "store.h"
 
 #include <errno.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -258,6 +260,25 @@ static int check_schema(struct tl_store *store, enum tl_store_mode mode, struct 
 	return mode == TL_STORE_READ ? TL_OK : upgrade(store, version, err);
 }
 
+/*
+ * An import that was killed leaves its journal behind, and a connection that may only read cannot
+ * roll it back. One that may write does so when it first looks; what it cannot do is told by the
+ * open that follows.
+ */
+static void roll_back_killed_import(const char *path)
+{
+	char journal[PATH_MAX];
+	sqlite3 *db = NULL;
+
+	if ((size_t)snprintf(journal, sizeof(journal), "%s-journal", path) >= sizeof(journal) ||
+	    access(journal, F_OK) < 0)
+		return;
+	if (sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL) ==
+	    SQLITE_OK)
+		sqlite3_exec(db, "SELECT count(*) FROM sqlite_schema", NULL, NULL, NULL);
+	sqlite3_close(db);
+}
+
 static int open_file(struct tl_store **out, const char *path, enum tl_store_mode mode,
 		     bool is_temporary, struct tl_error *err)
 {
@@ -271,6 +292,8 @@ static int open_file(struct tl_store **out, const char *path, enum tl_store_mode
 		return TL_NOMEM;
 	flags |= mode == TL_STORE_READ ? SQLITE_OPEN_READONLY
 				       : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
+	if (mode == TL_STORE_READ)
+		roll_back_killed_import(path);
 	store->is_temporary = is_temporary;
 	store->path = tl_strdup_n(path, strlen(path), err);
 	if (!store->path) {
