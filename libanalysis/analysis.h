@@ -84,6 +84,12 @@ enum tl_event_kind {
 	TL_EVENT_SWITCH,       /* a CPU went from one thread to another */
 	TL_EVENT_WAKEUP,       /* a thread was made runnable by another */
 	TL_EVENT_SYSCALL,      /* a system call, or a traced library call, with its duration */
+	TL_EVENT_TRACK,	       /* a row of a timeline: a thread, a device stream, counters */
+	TL_EVENT_SLICE,	       /* something that took a while, or happened, on a track */
+	TL_EVENT_FLOW,	       /* an arrow's end: from a launch to what it started */
+	TL_EVENT_COUNTER,      /* a value that changes over time */
+	TL_EVENT_STEP,	       /* a training step that the source itself names as one */
+	TL_EVENT_LOG,	       /* a line of a log with a time */
 	TL_EVENT_GAP,	       /* the recorder lost records, or was throttled, at a known time */
 	TL_EVENT_DIAGNOSTIC,   /* something was lost, damaged, unsupported or skipped */
 	TL_EVENT_KIND_COUNT
@@ -357,6 +363,95 @@ struct tl_event_syscall {
 	uint64_t position; /* line from 1 of its begin, or file position */
 };
 
+enum tl_track_kind {
+	TL_TRACK_THREAD,  /* an operating-system thread: task is set */
+	TL_TRACK_DEVICE,  /* a stream or queue of an accelerator */
+	TL_TRACK_COUNTER, /* holds counters */
+	TL_TRACK_OTHER	  /* layers, annotations, overlap summaries, process-wide rows */
+};
+
+/* Sources key tracks by (pid, tid) of any type; importers number them from 0 and tell once each. */
+struct tl_event_track {
+	uint32_t index;
+	enum tl_track_kind kind;
+	struct tl_task task; /* THREAD; pid TL_ID_NONE unknown */
+	const char *name; /* "stream 7", "Ascend Hardware", ...; NULL unknown; may be told again */
+	const char *process; /* name of the process or layer it belongs to; NULL unknown */
+	const char *key_pid, *key_tid; /* as the source wrote them */
+	int32_t device, stream;	       /* DEVICE; -1 unknown */
+};
+
+/* What kind of work a slice is, whatever its producer calls it. */
+enum tl_slice_class {
+	TL_SLICE_OTHER,
+	TL_SLICE_OPERATOR,	    /* cpu_op */
+	TL_SLICE_ANNOTATION,	    /* user_annotation, record_function, ProfilerStep */
+	TL_SLICE_RUNTIME,	    /* cudaLaunchKernel, AscendCL@..., driver calls */
+	TL_SLICE_KERNEL,	    /* on the device: computing */
+	TL_SLICE_COMMUNICATION,	    /* on the device: collectives */
+	TL_SLICE_MEMORY_COPY,	    /* memcpy, memset on the device */
+	TL_SLICE_DEVICE_ANNOTATION, /* gpu_user_annotation */
+	TL_SLICE_SYNC,		    /* stream, event or device synchronisation */
+	TL_SLICE_PYTHON,	    /* python_function */
+	TL_SLICE_OS_CALL,	    /* OS Runtime API: system and library calls */
+	TL_SLICE_OVERLAP,	    /* Overlap Analysis rows: Computing, Communication, Free */
+	TL_SLICE_OVERHEAD,	    /* the profiler's own */
+	TL_SLICE_GARBAGE_COLLECTION
+};
+
+struct tl_event_slice {
+	uint32_t track;
+	enum tl_slice_class class_;
+	bool is_instant;     /* a moment: no duration is missing */
+	bool is_suspect;     /* negative, absurdly long or without a time: out of statistics */
+	int64_t duration_ns; /* -1 unknown: never ended, or not given */
+	const char *name;
+	size_t name_length;
+	const char *category; /* as written; NULL none */
+	size_t category_length;
+	bool has_correlation, has_external_id, has_bytes, has_step;
+	int64_t correlation; /* launch <-> device work; two's complement of an unsigned 64-bit id */
+	int64_t external_id; /* operator <-> device work */
+	int64_t bytes;	     /* moved or reduced */
+	int64_t step;	     /* N of ProfilerStep#N */
+	int32_t stream;	     /* of a launch or of device work; -1 unknown */
+	const char *arguments; /* JSON object; NULL none kept */
+	size_t arguments_length;
+};
+
+enum tl_flow_phase { TL_FLOW_BEGIN, TL_FLOW_STEP, TL_FLOW_END };
+
+struct tl_event_flow {
+	uint32_t track;
+	enum tl_flow_phase phase;
+	uint64_t id; /* exact if an integer, else a hash of the text: the same for both ends */
+	const char *category; /* NULL none */
+	size_t category_length;
+};
+
+struct tl_event_counter {
+	uint32_t track;
+	const char *name;
+	size_t name_length;
+	double value;
+	const char *unit; /* NULL unknown */
+};
+
+struct tl_event_step {
+	int64_t number;
+	int32_t rank;	     /* -1 unknown */
+	int64_t duration_ns; /* -1 unknown */
+	const char
+		*detail; /* JSON object of what else the line says (loss, tokens, ...), or NULL */
+};
+
+struct tl_event_log {
+	const char *level; /* NULL unknown */
+	const char *text;
+	size_t text_length;
+	uint64_t position; /* line from 1 */
+};
+
 enum tl_gap_kind { TL_GAP_LOST, TL_GAP_LOST_SAMPLES, TL_GAP_THROTTLE, TL_GAP_UNTHROTTLE };
 
 struct tl_event_gap {
@@ -412,6 +507,12 @@ struct tl_event {
 		struct tl_event_switch sched_switch;
 		struct tl_event_wakeup wakeup;
 		struct tl_event_syscall syscall;
+		struct tl_event_track track;
+		struct tl_event_slice slice;
+		struct tl_event_flow flow;
+		struct tl_event_counter counter;
+		struct tl_event_step step;
+		struct tl_event_log log;
 		struct tl_event_gap gap;
 		struct tl_event_diagnostic diagnostic;
 	};
@@ -421,6 +522,8 @@ struct tl_event {
 const char *tl_event_kind_name(enum tl_event_kind kind);
 const char *tl_diagnostic_kind_name(enum tl_diagnostic_kind kind); /* "lost", "damaged", ... */
 const char *tl_clock_method_name(enum tl_clock_method method);	   /* "exact", "assumed", ... */
+const char *tl_track_kind_name(enum tl_track_kind kind);	   /* "thread", "device", ... */
+const char *tl_slice_class_name(enum tl_slice_class class_);	   /* "operator", "kernel", ... */
 const char *tl_call_timing_name(enum tl_call_timing timing);	   /* "measured", "derived", ... */
 const char *tl_call_outcome_name(enum tl_call_outcome outcome);	   /* "returned", "open", ... */
 const char *tl_switch_state_name(enum tl_switch_state state);	   /* "sleeping", ... */
@@ -438,10 +541,12 @@ struct tl_sink {
 struct tl_input; /* reader.h */
 
 /* What the reader of a source wants of it; cheap sources may ignore it. */
-#define TL_WANT_SAMPLES	 1u /* samples with stacks */
-#define TL_WANT_PAYLOADS 2u /* tracepoint fields as JSON */
-#define TL_WANT_SWITCHES 4u /* switch and wakeup events */
-#define TL_WANT_SYSCALLS 8u /* system calls */
+#define TL_WANT_SAMPLES	 1u  /* samples with stacks */
+#define TL_WANT_PAYLOADS 2u  /* tracepoint fields as JSON */
+#define TL_WANT_SWITCHES 4u  /* switch and wakeup events */
+#define TL_WANT_SYSCALLS 8u  /* system calls */
+#define TL_WANT_SLICES	 16u /* slices, flows, counters */
+#define TL_WANT_STEPS	 32u /* steps, and the slices that are steps */
 #define TL_WANT_ALL	 (~0u)
 
 /* `fraction` 0..1 of the source read so far, or negative if unknown. Non-zero stops the import. */

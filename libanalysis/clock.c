@@ -11,6 +11,14 @@ int tl_clock_shift(struct tl_store *store, int64_t source_id, int64_t delta_ns,
 		"UPDATE sample SET ts = ts + ?1 WHERE event_id IN "
 		"(SELECT event_id FROM event WHERE source_id = ?2)",
 		"UPDATE syscall SET ts = ts + ?1 WHERE source_id = ?2",
+		"UPDATE slice SET ts = ts + ?1 WHERE track_id IN "
+		"(SELECT track_id FROM track WHERE source_id = ?2)",
+		"UPDATE flow SET ts = ts + ?1 WHERE track_id IN "
+		"(SELECT track_id FROM track WHERE source_id = ?2)",
+		"UPDATE counter SET ts = ts + ?1 WHERE track_id IN "
+		"(SELECT track_id FROM track WHERE source_id = ?2)",
+		"UPDATE step_mark SET ts = ts + ?1 WHERE source_id = ?2",
+		"UPDATE log SET ts = ts + ?1 WHERE source_id = ?2",
 		"UPDATE gap SET ts = ts + ?1 WHERE source_id = ?2",
 		"UPDATE sched_switch SET ts = ts + ?1 WHERE source_id = ?2",
 		"UPDATE sched_wakeup SET ts = ts + ?1 WHERE source_id = ?2",

@@ -24,6 +24,12 @@ static const char *const kind_names[TL_EVENT_KIND_COUNT] = {
 	[TL_EVENT_SWITCH] = "switch",
 	[TL_EVENT_WAKEUP] = "wakeup",
 	[TL_EVENT_SYSCALL] = "syscall",
+	[TL_EVENT_TRACK] = "track",
+	[TL_EVENT_SLICE] = "slice",
+	[TL_EVENT_FLOW] = "flow",
+	[TL_EVENT_COUNTER] = "counter",
+	[TL_EVENT_STEP] = "step",
+	[TL_EVENT_LOG] = "log",
 	[TL_EVENT_GAP] = "gap",
 	[TL_EVENT_DIAGNOSTIC] = "diagnostic",
 };
@@ -287,6 +293,92 @@ static void print_syscall(FILE *out, const struct tl_event_syscall *c)
 		print_frame(out, &c->frames[i], c->texts ? &c->texts[i] : NULL);
 }
 
+const char *tl_track_kind_name(enum tl_track_kind kind)
+{
+	switch (kind) {
+	case TL_TRACK_THREAD:
+		return "thread";
+	case TL_TRACK_DEVICE:
+		return "device";
+	case TL_TRACK_COUNTER:
+		return "counter";
+	case TL_TRACK_OTHER:
+		return "other";
+	}
+	return "unknown";
+}
+
+const char *tl_slice_class_name(enum tl_slice_class class_)
+{
+	switch (class_) {
+	case TL_SLICE_OTHER:
+		return "other";
+	case TL_SLICE_OPERATOR:
+		return "operator";
+	case TL_SLICE_ANNOTATION:
+		return "annotation";
+	case TL_SLICE_RUNTIME:
+		return "runtime";
+	case TL_SLICE_KERNEL:
+		return "kernel";
+	case TL_SLICE_COMMUNICATION:
+		return "communication";
+	case TL_SLICE_MEMORY_COPY:
+		return "memory_copy";
+	case TL_SLICE_DEVICE_ANNOTATION:
+		return "device_annotation";
+	case TL_SLICE_SYNC:
+		return "sync";
+	case TL_SLICE_PYTHON:
+		return "python";
+	case TL_SLICE_OS_CALL:
+		return "os_call";
+	case TL_SLICE_OVERLAP:
+		return "overlap";
+	case TL_SLICE_OVERHEAD:
+		return "overhead";
+	case TL_SLICE_GARBAGE_COLLECTION:
+		return "garbage_collection";
+	}
+	return "unknown";
+}
+
+static void print_track(FILE *out, const struct tl_event_track *t)
+{
+	fprintf(out, " index=%" PRIu32 " %s", t->index, tl_track_kind_name(t->kind));
+	if (t->kind == TL_TRACK_THREAD)
+		print_task(out, "task", &t->task);
+	print_quoted(out, "name", t->name);
+	print_quoted(out, "process", t->process);
+	print_quoted(out, "pid", t->key_pid);
+	print_quoted(out, "tid", t->key_tid);
+	if (t->device >= 0)
+		fprintf(out, " device=%" PRId32, t->device);
+	if (t->stream >= 0)
+		fprintf(out, " stream=%" PRId32, t->stream);
+}
+
+static void print_slice(FILE *out, const struct tl_event_slice *s)
+{
+	fprintf(out, " track=%" PRIu32 " %s%s%s", s->track, tl_slice_class_name(s->class_),
+		s->is_instant ? " instant" : "", s->is_suspect ? " suspect" : "");
+	if (s->duration_ns >= 0)
+		fprintf(out, " duration=%" PRId64, s->duration_ns);
+	print_text(out, "name", s->name, s->name_length);
+	print_text(out, "category", s->category, s->category_length);
+	if (s->has_correlation)
+		fprintf(out, " correlation=%" PRId64, s->correlation);
+	if (s->has_external_id)
+		fprintf(out, " external_id=%" PRId64, s->external_id);
+	if (s->has_bytes)
+		fprintf(out, " bytes=%" PRId64, s->bytes);
+	if (s->has_step)
+		fprintf(out, " step=%" PRId64, s->step);
+	if (s->stream >= 0)
+		fprintf(out, " stream=%" PRId32, s->stream);
+	print_text(out, "arguments", s->arguments, s->arguments_length);
+}
+
 static void print_diagnostic(FILE *out, const struct tl_event_diagnostic *d)
 {
 	fprintf(out, " %s count=%" PRIu64, tl_diagnostic_kind_name(d->kind), d->count);
@@ -382,6 +474,36 @@ void tl_event_print(FILE *out, const struct tl_event *ev)
 		break;
 	case TL_EVENT_SYSCALL:
 		print_syscall(out, &ev->syscall);
+		break;
+	case TL_EVENT_TRACK:
+		print_track(out, &ev->track);
+		break;
+	case TL_EVENT_SLICE:
+		print_slice(out, &ev->slice);
+		break;
+	case TL_EVENT_FLOW:
+		fprintf(out, " track=%" PRIu32 " %s id=%" PRIu64, ev->flow.track,
+			ev->flow.phase == TL_FLOW_BEGIN	 ? "begin"
+			: ev->flow.phase == TL_FLOW_STEP ? "step"
+							 : "end",
+			ev->flow.id);
+		print_text(out, "category", ev->flow.category, ev->flow.category_length);
+		break;
+	case TL_EVENT_COUNTER:
+		fprintf(out, " track=%" PRIu32 " value=%.17g", ev->counter.track,
+			ev->counter.value);
+		print_text(out, "name", ev->counter.name, ev->counter.name_length);
+		print_quoted(out, "unit", ev->counter.unit);
+		break;
+	case TL_EVENT_STEP:
+		fprintf(out, " number=%" PRId64 " rank=%" PRId32 " duration=%" PRId64,
+			ev->step.number, ev->step.rank, ev->step.duration_ns);
+		print_quoted(out, "detail", ev->step.detail);
+		break;
+	case TL_EVENT_LOG:
+		print_quoted(out, "level", ev->log.level);
+		print_text(out, "text", ev->log.text, ev->log.text_length);
+		fprintf(out, " line=%" PRIu64, ev->log.position);
 		break;
 	case TL_EVENT_GAP:
 		fprintf(out, " kind=%d cpu=%" PRId32 " type=%" PRId64 " count=%" PRIu64,

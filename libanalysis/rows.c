@@ -32,6 +32,7 @@ struct row {
 struct tl_rows {
 	struct tl_store *store;
 	struct tl_statement *statements[STATEMENT_MAX];
+	uint64_t real_masks[STATEMENT_MAX];
 	unsigned statement_count;
 	struct batch batches[BATCH_COUNT];
 	unsigned filling; /* index of the batch being filled */
@@ -52,13 +53,20 @@ static int write_row(struct tl_rows *rows, const struct row *row, const int64_t 
 		     struct tl_error *err)
 {
 	struct tl_statement *st = rows->statements[row->statement];
+	uint64_t real_mask = rows->real_masks[row->statement];
 	int ret;
 
 	for (unsigned i = 0; i < row->count; i++) {
-		if (row->null_mask >> i & 1)
+		if (row->null_mask >> i & 1) {
 			tl_bind_null(st, (int)i + 1);
-		else
+		} else if (real_mask >> i & 1) {
+			double real;
+
+			memcpy(&real, &values[i], sizeof(real));
+			tl_bind_double(st, (int)i + 1, real);
+		} else {
 			tl_bind_i64(st, (int)i + 1, values[i]);
+		}
 	}
 	if (row->has_text)
 		tl_bind_bytes(st, row->count + 1, (const char *)(values + row->count),
@@ -180,7 +188,7 @@ int tl_rows_put(struct tl_rows *rows, unsigned statement, const int64_t *values,
 	return TL_OK;
 }
 
-int tl_rows_prepare(struct tl_rows *rows, const char *sql, unsigned *statement,
+int tl_rows_prepare(struct tl_rows *rows, const char *sql, uint64_t real_mask, unsigned *statement,
 		    struct tl_error *err)
 {
 	int ret;
@@ -189,6 +197,7 @@ int tl_rows_prepare(struct tl_rows *rows, const char *sql, unsigned *statement,
 		return tl_fail(err, TL_USAGE, "more than %d kinds of rows", STATEMENT_MAX);
 	ret = tl_statement_open(&rows->statements[rows->statement_count], rows->store, sql, NULL,
 				err);
+	rows->real_masks[rows->statement_count] = real_mask;
 	if (ret == TL_OK)
 		*statement = rows->statement_count++;
 	return ret;

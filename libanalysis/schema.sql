@@ -49,7 +49,9 @@ CREATE TABLE source (
 	clock_slope REAL NOT NULL, -- 1 unless fitted
 	clock_residual_ns INTEGER, -- uncertainty of a ts; NULL unknown
 	clock_why TEXT, -- what the mapping rests on
-	is_complete INTEGER NOT NULL -- 0: only the sums per stack were kept, no row per sample
+	is_complete INTEGER NOT NULL, -- 0: only the sums per stack were kept, no row per sample
+	rank INTEGER, -- of a distributed job; NULL: not one, or not said
+	world_size INTEGER -- ranks of the job
 ) STRICT;
 
 -- Facts: what else the recording says of itself (command line, recorder version, ...).
@@ -288,6 +290,115 @@ CREATE TABLE syscall (
 	args TEXT -- as printed; NULL: not kept
 ) STRICT;
 
+-- Facts: a row of a profiler's timeline: a thread, a device stream, counters, a layer.
+CREATE TABLE track (
+	track_id INTEGER PRIMARY KEY,
+	source_id INTEGER NOT NULL REFERENCES source,
+	kind TEXT NOT NULL, -- thread, device, counter, other
+	thread_id INTEGER REFERENCES thread, -- kind thread
+	name TEXT, -- as the trace says
+	process TEXT, -- name of the process or layer it belongs to
+	key_pid TEXT, -- as the trace wrote them
+	key_tid TEXT,
+	device INTEGER,
+	stream INTEGER
+) STRICT;
+
+-- Facts: something that took a while, or happened, on a track.
+CREATE TABLE slice (
+	slice_id INTEGER PRIMARY KEY,
+	track_id INTEGER NOT NULL REFERENCES track,
+	ts INTEGER, -- NULL: the trace gives no usable time
+	dur INTEGER, -- NULL: never ended, not given, or an instant
+	name_id INTEGER NOT NULL REFERENCES string,
+	category_id INTEGER REFERENCES string,
+	class INTEGER NOT NULL, -- 0 other, 1 operator, 2 annotation, 3 runtime, 4 kernel, 5 communication, 6 memory_copy, 7 device_annotation, 8 sync, 9 python, 10 os_call, 11 overlap, 12 overhead, 13 garbage_collection
+	flags INTEGER NOT NULL, -- 1 instant, 2 suspect (out of statistics)
+	correlation INTEGER, -- the same for a launch and the device work it started; two's complement
+	external_id INTEGER, -- the same for an operator and its device work
+	bytes INTEGER, -- moved or reduced
+	step INTEGER, -- N of ProfilerStep#N
+	stream INTEGER, -- of a launch or of device work
+	args TEXT -- JSON object; NULL: none, or not kept
+) STRICT;
+
+-- Facts: ends of arrows; equal (source of the track, category_id, id) belong together.
+CREATE TABLE flow (
+	flow_id INTEGER PRIMARY KEY,
+	track_id INTEGER NOT NULL REFERENCES track,
+	ts INTEGER,
+	phase INTEGER NOT NULL, -- 0 begin, 1 step, 2 end
+	id INTEGER NOT NULL, -- two's complement, or a hash where the trace has text
+	category_id INTEGER REFERENCES string
+) STRICT;
+
+-- Facts: a value over time, in force until the next one of the same track and name.
+CREATE TABLE counter (
+	track_id INTEGER NOT NULL REFERENCES track,
+	ts INTEGER NOT NULL,
+	name_id INTEGER NOT NULL REFERENCES string,
+	value REAL NOT NULL,
+	unit_id INTEGER REFERENCES string
+) STRICT;
+
+-- Facts: training steps that a log or a table names as such (a profiler's own are slices).
+CREATE TABLE step_mark (
+	source_id INTEGER NOT NULL REFERENCES source,
+	number INTEGER NOT NULL,
+	rank INTEGER, -- NULL unknown
+	ts INTEGER, -- its begin; NULL: the source gives durations only
+	dur INTEGER, -- NULL: only its begin is known
+	detail TEXT -- JSON object: loss, tokens, ...
+) STRICT;
+
+-- Facts: lines of a log.
+CREATE TABLE log (
+	log_id INTEGER PRIMARY KEY,
+	source_id INTEGER NOT NULL REFERENCES source,
+	ts INTEGER,
+	level_id INTEGER REFERENCES string,
+	text ANY NOT NULL, -- TEXT, or BLOB where the bytes are not valid UTF-8
+	line INTEGER
+) STRICT;
+
+-- Derived from slices and step_mark: training steps, and what is said of them.
+CREATE TABLE step (
+	step_id INTEGER PRIMARY KEY,
+	series INTEGER NOT NULL, -- one rank of one source: steps of a series follow each other
+	source_id INTEGER NOT NULL REFERENCES source,
+	rank INTEGER,
+	thread_id INTEGER REFERENCES thread, -- that carries the step; NULL: from a log
+	position INTEGER NOT NULL, -- in its series, from 0
+	number INTEGER, -- as the source counts
+	ts INTEGER,
+	dur INTEGER NOT NULL,
+	phase_id INTEGER REFERENCES phase,
+	class TEXT -- slow, good, other: what --steps slow and --steps good mean
+) STRICT;
+
+-- Derived: stretches of steps of one kind.
+CREATE TABLE phase (
+	phase_id INTEGER PRIMARY KEY,
+	series INTEGER NOT NULL,
+	kind TEXT NOT NULL, -- warm-up, baseline, periodic, spike, regression, recovery, shift, drift, ...
+	first_position INTEGER NOT NULL,
+	last_position INTEGER NOT NULL,
+	median_ns REAL NOT NULL,
+	change_ratio REAL, -- median against the baseline, minus 1
+	excess_ns REAL -- sum over its steps of what is above the baseline
+) STRICT;
+
+-- Derived: what happened to the step times, with its certainty and cost.
+CREATE TABLE episode (
+	episode_id INTEGER PRIMARY KEY,
+	series INTEGER NOT NULL,
+	kind TEXT NOT NULL, -- transient, shift, ongoing, improvement, drift, spike, periodic
+	first_position INTEGER NOT NULL,
+	last_position INTEGER NOT NULL,
+	confidence TEXT, -- high, medium, low
+	detail TEXT NOT NULL -- JSON: effect, CI, tests, cost, recovery (see the steps command)
+) STRICT;
+
 -- Derived from sched_switch and sched_wakeup: what a thread was doing, without overlap (but for
 -- the idle thread, tid 0, which runs on every CPU at once).
 CREATE TABLE thread_state (
@@ -309,6 +420,8 @@ CREATE TABLE thread_state (
 CREATE INDEX IF NOT EXISTS sample_by_ts ON sample(ts);
 CREATE INDEX IF NOT EXISTS thread_state_by_thread ON thread_state(thread_id, ts);
 CREATE INDEX IF NOT EXISTS syscall_by_ts ON syscall(ts);
+CREATE INDEX IF NOT EXISTS slice_by_track ON slice(track_id, ts);
+CREATE INDEX IF NOT EXISTS slice_by_step ON slice(step) WHERE step IS NOT NULL;
 CREATE INDEX IF NOT EXISTS thread_by_tid ON thread(tid);
 
 -- ==== VIEWS
@@ -435,3 +548,51 @@ FROM syscall c JOIN string n ON n.string_id = c.name_id LEFT JOIN thread t USING
 LEFT JOIN process p USING (process_id) LEFT JOIN string m ON m.string_id = t.name_id
 LEFT JOIN string e ON e.string_id = c.error_id LEFT JOIN string o ON o.string_id = c.operation_id
 LEFT JOIN string f ON f.string_id = c.path_id;
+
+CREATE VIEW track_view AS
+SELECT k.track_id, s.path AS source, s.rank, k.kind, k.name, k.process, p.pid, t.tid, k.device,
+	k.stream, k.key_pid, k.key_tid
+FROM track k JOIN source s USING (source_id) LEFT JOIN thread t USING (thread_id)
+LEFT JOIN process p USING (process_id);
+
+CREATE VIEW slice_view AS
+SELECT a.slice_id, a.ts, a.dur, s.rank, k.kind AS track_kind, k.name AS track, k.process, p.pid, t.tid,
+	n.text AS name, c.text AS category,
+	CASE a.class WHEN 1 THEN 'operator' WHEN 2 THEN 'annotation' WHEN 3 THEN 'runtime'
+	WHEN 4 THEN 'kernel' WHEN 5 THEN 'communication' WHEN 6 THEN 'memory_copy'
+	WHEN 7 THEN 'device_annotation' WHEN 8 THEN 'sync' WHEN 9 THEN 'python' WHEN 10 THEN 'os_call'
+	WHEN 11 THEN 'overlap' WHEN 12 THEN 'overhead' WHEN 13 THEN 'garbage_collection'
+	ELSE 'other' END AS class,
+	a.flags & 1 AS is_instant, a.flags & 2 != 0 AS is_suspect, a.correlation, a.external_id, a.bytes,
+	a.step, a.stream, a.args
+FROM slice a JOIN track k USING (track_id) JOIN source s USING (source_id)
+JOIN string n ON n.string_id = a.name_id LEFT JOIN string c ON c.string_id = a.category_id
+LEFT JOIN thread t USING (thread_id) LEFT JOIN process p USING (process_id);
+
+CREATE VIEW flow_view AS
+SELECT f.flow_id, f.ts, CASE f.phase WHEN 0 THEN 'begin' WHEN 1 THEN 'step' ELSE 'end' END AS phase,
+	f.id, c.text AS category, k.name AS track, k.process
+FROM flow f JOIN track k USING (track_id) LEFT JOIN string c ON c.string_id = f.category_id;
+
+CREATE VIEW counter_view AS
+SELECT c.ts, k.name AS track, k.process, n.text AS name, c.value, u.text AS unit
+FROM counter c JOIN track k USING (track_id) JOIN string n ON n.string_id = c.name_id
+LEFT JOIN string u ON u.string_id = c.unit_id;
+
+CREATE VIEW step_view AS
+SELECT e.step_id, s.path AS source, e.rank, e.number, e.ts, e.dur, p.kind AS phase, e.class
+FROM step e JOIN source s USING (source_id) LEFT JOIN phase p USING (phase_id);
+
+CREATE VIEW step_mark_view AS
+SELECT s.path AS source, m.rank, m.number, m.ts, m.dur, m.detail
+FROM step_mark m JOIN source s USING (source_id);
+
+CREATE VIEW log_view AS
+SELECT l.ts, s.path AS source, n.text AS level, l.text, l.line
+FROM log l JOIN source s USING (source_id) LEFT JOIN string n ON n.string_id = l.level_id;
+
+CREATE VIEW phase_view AS
+SELECT p.*, min(e.number) AS first_number, max(e.number) AS last_number
+FROM phase p LEFT JOIN step e USING (phase_id) GROUP BY p.phase_id;
+
+CREATE VIEW episode_view AS SELECT * FROM episode;

@@ -63,8 +63,11 @@ int tl_store_value(struct tl_store *store, const char *sql, int64_t none, int64_
 struct tl_rows;
 
 int tl_rows_open(struct tl_rows **out, struct tl_store *store, struct tl_error *err);
-/* Prepares an insert; its number is for tl_rows_put. The last parameter may be text. */
-int tl_rows_prepare(struct tl_rows *rows, const char *sql, unsigned *statement,
+/*
+ * Prepares an insert; its number is for tl_rows_put. The last parameter may be text. Bit i of
+ * real_mask: value i is a double, given as its bits.
+ */
+int tl_rows_prepare(struct tl_rows *rows, const char *sql, uint64_t real_mask, unsigned *statement,
 		    struct tl_error *err);
 /*
  * Hands over a row: `count` integers, bit i of null_mask set: value i is NULL; then, if text is

@@ -7,6 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "reader.h"
+
+#define COUNTER_REAL_MASK (1u << 4) /* counter.value */
+
 static const char *const insert_sql[INSERT_COUNT] = {
 	[INSERT_STRING] = "INSERT INTO string(string_id, text) VALUES(?, ?)",
 	[INSERT_SAMPLE] = "INSERT INTO sample(sample_id, ts, event_id, thread_id, name_id, cpu, "
@@ -29,6 +33,18 @@ static const char *const insert_sql[INSERT_COUNT] = {
 		"stack_id, "
 		"args_length, line, args) "
 		"VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+	[INSERT_SLICE] =
+		"INSERT INTO slice(slice_id, track_id, ts, dur, name_id, category_id, class, "
+		"flags, correlation, external_id, bytes, step, stream, args) "
+		"VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+	[INSERT_FLOW] = "INSERT INTO flow(flow_id, track_id, ts, phase, id, category_id) "
+			"VALUES(?, ?, ?, ?, ?, ?)",
+	[INSERT_COUNTER] =
+		"INSERT INTO counter(track_id, ts, name_id, unit_id, value) VALUES(?, ?, ?, ?, ?)",
+	[INSERT_STEP_MARK] = "INSERT INTO step_mark(source_id, number, rank, ts, dur, detail) "
+			     "VALUES(?, ?, ?, ?, ?, ?)",
+	[INSERT_LOG] = "INSERT INTO log(log_id, source_id, ts, line, level_id, text) VALUES(?, ?, "
+		       "?, ?, ?, ?)",
 	[INSERT_GAP] = "INSERT INTO gap(source_id, ts, cpu, event_id, count, kind) VALUES(?, ?, ?, "
 		       "?, ?, ?)",
 	[INSERT_PROCESS] =
@@ -295,6 +311,18 @@ static int writer_emit(struct tl_sink *sink, const struct tl_event *ev, struct t
 		return tl_writer_wakeup(w, ev, err);
 	case TL_EVENT_SYSCALL:
 		return tl_writer_syscall(w, ev, err);
+	case TL_EVENT_TRACK:
+		return tl_writer_track(w, &ev->track, err);
+	case TL_EVENT_SLICE:
+		return tl_writer_slice(w, ev, err);
+	case TL_EVENT_FLOW:
+		return tl_writer_flow(w, ev, err);
+	case TL_EVENT_COUNTER:
+		return tl_writer_counter(w, ev, err);
+	case TL_EVENT_STEP:
+		return tl_writer_step(w, ev, err);
+	case TL_EVENT_LOG:
+		return tl_writer_log(w, ev, err);
 	case TL_EVENT_GAP:
 		return on_gap(w, ev, err);
 	case TL_EVENT_DIAGNOSTIC:
@@ -360,6 +388,10 @@ static int next_ids(struct tl_writer *w, struct tl_error *err)
 		NEXT(next_payload, payload),
 		NEXT(next_sample, sample),
 		NEXT(next_syscall, syscall),
+		NEXT(next_track, track),
+		NEXT(next_slice, slice),
+		NEXT(next_flow, flow),
+		NEXT(next_log, log),
 #undef NEXT
 		{ "SELECT max(extra_id) + 1 FROM sample_extra",
 		  offsetof(struct tl_writer, next_extra) },
@@ -438,7 +470,9 @@ int tl_writer_begin(struct tl_writer **out, struct tl_store *store,
 	if (ret == TL_OK)
 		ret = tl_rows_open(&w->rows, store, err);
 	for (int i = 0; i < INSERT_COUNT && ret == TL_OK; i++)
-		ret = tl_rows_prepare(w->rows, insert_sql[i], &w->inserts[i], err);
+		ret = tl_rows_prepare(w->rows, insert_sql[i],
+				      i == INSERT_COUNTER ? COUNTER_REAL_MASK : 0, &w->inserts[i],
+				      err);
 	if (ret < 0) {
 		tl_writer_abort(w);
 		return ret;
@@ -471,6 +505,7 @@ void tl_writer_abort(struct tl_writer *w)
 	free(w->string_ids);
 	free(w->meta);
 	free(w->types);
+	free(w->tracks);
 	free(w->cgroups);
 	free(w->diagnostics);
 	free(w->pending);
@@ -592,6 +627,18 @@ static int put_types(struct tl_writer *w, struct tl_error *err)
 	return ret;
 }
 
+/* The whole text as an integer; NULL for anything else. */
+static void bind_number(struct tl_statement *st, int parameter, const char *text)
+{
+	uint64_t value;
+	size_t len = text ? strlen(text) : 0;
+
+	if (len && tl_parse_u64(text, len, 10, &value) == len && value <= INT64_MAX)
+		tl_bind_i64(st, parameter, (int64_t)value);
+	else
+		tl_bind_null(st, parameter);
+}
+
 static int update_source(struct tl_writer *w, const struct tl_import_result *result,
 			 struct tl_error *err)
 {
@@ -603,7 +650,7 @@ static int update_source(struct tl_writer *w, const struct tl_import_result *res
 		"sample_count = ?, first_ts = ?, last_ts = ?, untimed_count = ?, disorder_count = "
 		"?, "
 		"clock_name = ?, clock_method = ?, clock_offset_ns = ?, clock_residual_ns = ?, "
-		"clock_why = ?, is_complete = ? WHERE source_id = ?",
+		"clock_why = ?, is_complete = ?, rank = ?, world_size = ? WHERE source_id = ?",
 		NULL, err);
 
 	if (ret < 0)
@@ -625,7 +672,9 @@ static int update_source(struct tl_writer *w, const struct tl_import_result *res
 		tl_bind_i64(st, 12, w->clock_residual_ns);
 	bind_string(st, 13, w->clock_why);
 	tl_bind_i64(st, 14, !w->options.aggregate_only);
-	tl_bind_i64(st, 15, w->source_id);
+	bind_number(st, 15, tl_writer_meta_value(w, "rank"));
+	bind_number(st, 16, tl_writer_meta_value(w, "world_size"));
+	tl_bind_i64(st, 17, w->source_id);
 	ret = tl_statement_run(st, err);
 	tl_statement_close(st);
 	return ret;
@@ -649,6 +698,8 @@ static int finish(struct tl_writer *w, const struct tl_import_result *result, st
 	}
 	if (ret == TL_OK)
 		ret = tl_writer_name_rows(w, err);
+	if (ret == TL_OK)
+		ret = tl_writer_track_rows(w, err);
 	if (ret == TL_OK)
 		ret = tl_writer_task_rows(w, err);
 	if (ret == TL_OK)

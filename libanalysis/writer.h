@@ -22,6 +22,11 @@ enum tl_insert {
 	INSERT_SWITCH,
 	INSERT_WAKEUP,
 	INSERT_SYSCALL,
+	INSERT_SLICE,
+	INSERT_FLOW,
+	INSERT_COUNTER,
+	INSERT_STEP_MARK,
+	INSERT_LOG,
 	INSERT_GAP,
 	INSERT_PROCESS,
 	INSERT_THREAD,
@@ -68,6 +73,15 @@ struct tl_writer_cgroup {
 
 struct tl_writer_meta {
 	char *key, *value;
+};
+
+struct tl_writer_track {
+	enum tl_track_kind kind;
+	struct tl_task task;
+	char *name, *process, *key_pid, *key_tid; /* of the arena; NULL unknown */
+	int32_t device, stream;
+	bool is_known;
+	uint32_t thread; /* TL_NO_INDEX: none */
 };
 
 struct tl_writer_diagnostic {
@@ -118,7 +132,7 @@ struct tl_writer {
 	int64_t source_id, host_id;
 	int64_t next_string, next_process, next_thread, next_cgroup, next_dso, next_symbol;
 	int64_t next_frame, next_stack, next_event, next_payload, next_sample, next_extra;
-	int64_t next_syscall;
+	int64_t next_syscall, next_track, next_slice, next_flow, next_log;
 	bool has_old_strings; /* the case held text before: ask it before adding */
 
 	struct tl_arena arena; /* strings that live as long as the writer */
@@ -136,6 +150,8 @@ struct tl_writer {
 
 	struct tl_writer_type *types;
 	size_t type_count, type_capacity;
+	struct tl_writer_track *tracks;
+	size_t track_count, track_capacity;
 	struct tl_writer_cgroup *cgroups;
 	size_t cgroup_count, cgroup_capacity;
 	struct tl_index cgroup_index;
@@ -189,6 +205,9 @@ int tl_writer_put(struct tl_writer *w, enum tl_insert insert, const int64_t *val
 		  uint64_t null_mask, const char *text, size_t text_length, struct tl_error *err);
 /* Row of an interned string; written when first asked for. */
 int tl_writer_string(struct tl_writer *w, uint32_t interned, int64_t *row_id, struct tl_error *err);
+/* Row of a text that repeats, or 0 for NULL. */
+int tl_writer_text(struct tl_writer *w, const char *text, size_t len, int64_t *row_id,
+		   struct tl_error *err);
 const char *tl_writer_meta_value(const struct tl_writer *w, const char *key); /* NULL: not said */
 int tl_writer_note(struct tl_writer *w, enum tl_diagnostic_kind kind, const char *what,
 		   uint64_t count, const char *unit, const char *message, struct tl_error *err);
@@ -226,6 +245,15 @@ int tl_writer_syscall(struct tl_writer *w, const struct tl_event *ev, struct tl_
 
 /* writer_rows.c: names, chains and sums at the end */
 int tl_writer_name_rows(struct tl_writer *w, struct tl_error *err);
+
+/* writer_slices.c: what profilers and logs tell */
+int tl_writer_track(struct tl_writer *w, const struct tl_event_track *ev, struct tl_error *err);
+int tl_writer_slice(struct tl_writer *w, const struct tl_event *ev, struct tl_error *err);
+int tl_writer_flow(struct tl_writer *w, const struct tl_event *ev, struct tl_error *err);
+int tl_writer_counter(struct tl_writer *w, const struct tl_event *ev, struct tl_error *err);
+int tl_writer_step(struct tl_writer *w, const struct tl_event *ev, struct tl_error *err);
+int tl_writer_log(struct tl_writer *w, const struct tl_event *ev, struct tl_error *err);
+int tl_writer_track_rows(struct tl_writer *w, struct tl_error *err);
 
 /* states.c: thread_state of one source from its switches and wakeups */
 int tl_states_derive(struct tl_store *store, int64_t source_id, struct tl_error *err);

@@ -5,9 +5,8 @@
 
 #include <string.h>
 
-/* Row of a text that repeats, or 0 for NULL. */
-static int text_row(struct tl_writer *w, const char *text, size_t len, int64_t *row_id,
-		    struct tl_error *err)
+int tl_writer_text(struct tl_writer *w, const char *text, size_t len, int64_t *row_id,
+		   struct tl_error *err)
 {
 	uint32_t interned;
 	int ret;
@@ -43,13 +42,13 @@ int tl_writer_syscall(struct tl_writer *w, const struct tl_event *ev, struct tl_
 	if (ret == TL_OK)
 		ret = thread_row(w, ev->ts, c, &values[2], err);
 	if (ret == TL_OK)
-		ret = text_row(w, c->name, c->name_length, &values[5], err);
+		ret = tl_writer_text(w, c->name, c->name_length, &values[5], err);
 	if (ret == TL_OK)
-		ret = text_row(w, c->error, c->error_length, &values[10], err);
+		ret = tl_writer_text(w, c->error, c->error_length, &values[10], err);
 	if (ret == TL_OK)
-		ret = text_row(w, c->operation, c->operation_length, &values[11], err);
+		ret = tl_writer_text(w, c->operation, c->operation_length, &values[11], err);
 	if (ret == TL_OK)
-		ret = text_row(w, c->path, c->path_length, &values[13], err);
+		ret = tl_writer_text(w, c->path, c->path_length, &values[13], err);
 	if (ret == TL_OK && c->frame_count)
 		ret = tl_writer_text_stack(w, c->frames, c->texts, c->frame_count, &node, err);
 	if (ret < 0)
