@@ -85,14 +85,20 @@ static int find_type(struct perf_script_builder *b, struct tl_sink *sink,
 
 /* ---- building ------------------------------------------------------------------------------ */
 
+/* A NUL, which only a damaged text has, becomes "?". */
 static size_t keep_text(struct perf_script_builder *b, struct perf_span span)
 {
 	size_t offset = b->text.length;
+	char *nul;
 
 	if (span.text == NULL)
 		return NO_TEXT;
 	tl_text_add(&b->text, span.text, span.length);
 	tl_text_add(&b->text, "", 1);
+	if (!b->text.failed)
+		for (char *at = b->text.data + offset, *end = at + span.length;
+		     (nul = memchr(at, 0, end - at)) != NULL; at = nul + 1)
+			*nul = '?';
 	return offset;
 }
 
@@ -132,8 +138,7 @@ static size_t keep_dso(struct perf_script_builder *b, struct perf_span dso)
 		size_t offset = b->refs[b->frame_count - 1].dso;
 		const char *before = text_at(b, offset);
 
-		if (before && strncmp(before, dso.text, dso.length) == 0 &&
-		    before[dso.length] == '\0')
+		if (before && perf_span_is(dso, before))
 			return offset;
 	}
 	return keep_text(b, dso);

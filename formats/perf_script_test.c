@@ -510,6 +510,19 @@ static void a_long_foreign_text_is_refused_early(void **state)
 	tl_text_release(&text);
 }
 
+/* Found by the fuzzer: a path of NULs, twice. */
+static void holes_in_a_text_are_shown(void **state)
+{
+	static const char text[] = LOAD "\t            40f0 a\0b (/tmp\0\0)\n"
+					"\t            40f0 c (/tmp\0\0)\n\n";
+	char *got = events_of(text, sizeof(text) - 1);
+
+	(void)state;
+	assert_non_null(strstr(got, "symbol=\"a?b\" dso=\"/tmp??\" u:40f0 symbol=\"c\" "
+				    "dso=\"/tmp??\"\n"));
+	free(got);
+}
+
 static void endless_stacks_are_bounded(void **state)
 {
 	struct printer p = { .sink.emit = print_event };
@@ -576,6 +589,7 @@ int main(void)
 		cmocka_unit_test(a_text_cut_anywhere_gives_no_wrong_stack),
 		cmocka_unit_test(what_is_no_perf_script_text_is_refused_with_its_first_line),
 		cmocka_unit_test(a_long_foreign_text_is_refused_early),
+		cmocka_unit_test(holes_in_a_text_are_shown),
 		cmocka_unit_test(endless_stacks_are_bounded),
 		cmocka_unit_test(the_probe_knows_its_own_and_leaves_the_others),
 	};
