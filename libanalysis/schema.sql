@@ -251,7 +251,8 @@ CREATE TABLE sched_switch (
 	prev_state INTEGER, -- 0 unknown, 1 runnable, 2 sleeping, 3 uninterruptible, 4 stopped, 5 exiting, 6 parked, 7 idle
 	next_thread_id INTEGER REFERENCES thread, -- NULL: the record tells only of prev
 	prev_name_id INTEGER REFERENCES string, -- prev's name at that moment
-	stack_id INTEGER REFERENCES stack -- where prev left
+	stack_id INTEGER REFERENCES stack, -- where prev left
+	is_record INTEGER NOT NULL -- 1: a context switch record, which may tell again what a tracepoint told some microseconds earlier
 ) STRICT;
 
 -- Facts: a thread was made runnable by another.

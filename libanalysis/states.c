@@ -44,6 +44,7 @@ struct task {
 	int64_t waker_id, waker_name_id, waker_stack_id;
 	int32_t cpu;
 	int32_t idle_cpu; /* the CPU whose idle task it is, -1: an ordinary thread */
+	bool by_record;	  /* a context switch record put it into its state */
 	enum state state;
 };
 
@@ -61,6 +62,8 @@ struct derivation {
 	struct tl_index index;
 	struct cpu *cpus;
 	size_t cpu_capacity;
+	bool *recorded; /* by cpu: some switch of it was recorded */
+	size_t recorded_capacity;
 	int64_t *idle_threads;
 	size_t idle_count, idle_capacity;
 	bool is_system_wide; /* the idle threads' own switches are there, so all are meant to be */
@@ -227,7 +230,7 @@ static enum state state_after(int64_t prev_state)
 struct happening { /* one row of the query */
 	int64_t ts, first_id, second_id, state, name_id, stack_id;
 	int32_t cpu, target_cpu;
-	bool is_wakeup;
+	bool is_wakeup, is_record;
 };
 
 static int leave_cpu(struct derivation *d, const struct happening *h, struct tl_error *err)
@@ -239,11 +242,13 @@ static int leave_cpu(struct derivation *d, const struct happening *h, struct tl_
 	if (ret < 0)
 		return ret;
 	t = &d->tasks[task];
-	/* a record that says less than the tracepoint just before it: the same switch */
-	if (h->state == TL_SWITCH_UNKNOWN && is_off(t))
+	/* a record of the switch that a tracepoint told of already, and better */
+	if (h->is_record && is_off(t) && !t->by_record)
 		return TL_OK;
 	if (h->name_id)
 		t->name_id = h->name_id;
+	if (t->state == STATE_RUNNING && t->cpu < 0)
+		t->cpu = h->cpu; /* a record began it without telling where */
 	if (t->state == STATE_RUNNING)
 		ret = put_interval(d, t, h->ts, true, err);
 	else
@@ -252,6 +257,7 @@ static int leave_cpu(struct derivation *d, const struct happening *h, struct tl_
 		ret = take_cpu(d, h->cpu, task, h->ts, false, err);
 	enter(t, t->idle_cpu >= 0 ? STATE_NONE : state_after(h->state), h->ts, h->cpu);
 	t->stack_id = h->stack_id;
+	t->by_record = h->is_record;
 	return ret;
 }
 
@@ -266,14 +272,22 @@ static int take_up(struct derivation *d, const struct happening *h, struct tl_er
 	if (ret < 0)
 		return ret;
 	t = &d->tasks[task];
-	if (t->state == STATE_RUNNING && t->cpu == h->cpu)
-		return TL_OK; /* tracepoint and record of the same switch */
+	/* again a record of a switch that is known; records may not tell the CPU */
+	if (t->state == STATE_RUNNING && (t->cpu == h->cpu || t->cpu < 0 || h->cpu < 0) &&
+	    (h->is_record || t->by_record))
+		return TL_OK;
 	if (is_off(t))
 		ret = put_interval(d, t, h->ts, true, err);
 	else
 		lose(d, t);
 	enter(t, STATE_RUNNING, h->ts, h->cpu);
+	t->by_record = h->is_record;
 	return ret;
+}
+
+static bool has_switches(const struct derivation *d, int32_t cpu)
+{
+	return (size_t)cpu < d->recorded_capacity && d->recorded[cpu];
 }
 
 static int wake(struct derivation *d, const struct happening *h, struct tl_error *err)
@@ -293,6 +307,11 @@ static int wake(struct derivation *d, const struct happening *h, struct tl_error
 	t->waker_stack_id = h->stack_id;
 	if (is_off(t))
 		ret = put_interval(d, t, h->ts, true, err);
+	/* when it gets a CPU whose switches were not recorded cannot be seen */
+	if (h->target_cpu >= 0 && !has_switches(d, h->target_cpu)) {
+		t->state = STATE_NONE;
+		return ret;
+	}
 	/* who woke it and where it slept stays with the wait that follows */
 	t->state = STATE_RUNNABLE;
 	t->since = h->ts;
@@ -309,7 +328,8 @@ enum column {
 	COL_SECOND,
 	COL_NAME,
 	COL_STACK,
-	COL_TARGET
+	COL_TARGET,
+	COL_RECORD
 };
 
 static int derive(struct derivation *d, struct tl_statement *query, struct tl_error *err)
@@ -331,6 +351,7 @@ static int derive(struct derivation *d, struct tl_statement *query, struct tl_er
 					      ? -1
 					      : (int32_t)tl_column_i64(query, COL_TARGET),
 			.is_wakeup = tl_column_i64(query, COL_KIND) != 0,
+			.is_record = tl_column_i64(query, COL_RECORD) != 0,
 		};
 
 		if (h.is_wakeup) {
@@ -350,7 +371,7 @@ static int derive(struct derivation *d, struct tl_statement *query, struct tl_er
 }
 
 static int note(struct tl_store *store, int64_t source_id, const char *what, uint64_t count,
-		const char *message, struct tl_error *err)
+		const char *unit, const char *message, struct tl_error *err)
 {
 	struct tl_statement *st;
 	int ret;
@@ -359,14 +380,15 @@ static int note(struct tl_store *store, int64_t source_id, const char *what, uin
 		return TL_OK;
 	ret = tl_statement_open(&st, store,
 				"INSERT INTO lost(source_id, kind, what, count, unit, message) "
-				"VALUES(?, 'note', ?, ?, 'intervals', ?)",
+				"VALUES(?, 'note', ?, ?, ?, ?)",
 				NULL, err);
 	if (ret < 0)
 		return ret;
 	tl_bind_i64(st, 1, source_id);
 	tl_bind_text(st, 2, what, strlen(what));
 	tl_bind_i64(st, 3, (int64_t)count);
-	tl_bind_text(st, 4, message, strlen(message));
+	tl_bind_text(st, 4, unit, strlen(unit));
+	tl_bind_text(st, 5, message, strlen(message));
 	ret = tl_statement_run(st, err);
 	tl_statement_close(st);
 	return ret;
@@ -375,17 +397,17 @@ static int note(struct tl_store *store, int64_t source_id, const char *what, uin
 static int note_gaps(struct tl_store *store, const struct derivation *d, struct tl_error *err)
 {
 	int ret =
-		note(store, d->source_id, TL_STATES_ENDLESS, d->endless,
+		note(store, d->source_id, TL_STATES_ENDLESS, d->endless, "intervals",
 		     "they are left out: record all CPUs (-a), or --switch-events, to see threads "
 		     "come back",
 		     err);
 
 	if (ret == TL_OK)
-		ret = note(store, d->source_id, TL_STATES_UNSERVED, d->unserved,
+		ret = note(store, d->source_id, TL_STATES_UNSERVED, d->unserved, "intervals",
 			   "they are left out: how long the threads waited for a CPU is not known",
 			   err);
 	return ret < 0 ? ret
-		       : note(store, d->source_id, TL_STATES_BOUNDED, d->bounded,
+		       : note(store, d->source_id, TL_STATES_BOUNDED, d->bounded, "intervals",
 			      "the recorder missed the switch back: they count as far as they are "
 			      "certain, until the CPU was given to another thread",
 			      err);
@@ -413,6 +435,57 @@ static int load_idle_threads(struct tl_store *store, struct derivation *d, struc
 	return ret;
 }
 
+static int load_recorded_cpus(struct tl_store *store, struct derivation *d, struct tl_error *err)
+{
+	struct tl_statement *st;
+	int ret = tl_statement_open(
+		&st, store,
+		"SELECT DISTINCT cpu FROM sched_switch WHERE source_id = ? AND cpu "
+		"IS NOT NULL",
+		"cpu", err);
+
+	if (ret < 0)
+		return ret;
+	tl_bind_i64(st, 1, d->source_id);
+	while ((ret = tl_statement_step(st, err)) > 0) {
+		int64_t cpu = tl_column_i64(st, 0);
+
+		if (cpu < 0 || cpu >= CPU_MAX)
+			continue;
+		ret = tl_grow(&d->recorded, &d->recorded_capacity, (size_t)cpu + 1, err);
+		if (ret < 0)
+			break;
+		d->recorded[cpu] = true;
+	}
+	tl_statement_close(st);
+	return ret;
+}
+
+/* A thread may run and sleep unseen on a CPU that was not recorded. */
+static int note_missing_cpus(struct tl_store *store, const struct derivation *d,
+			     struct tl_error *err)
+{
+	uint64_t recorded = 0;
+	int64_t online;
+	char text[160];
+	int ret = tl_store_value(store,
+				 "SELECT h.cpu_count FROM source s JOIN host h USING (host_id) "
+				 "ORDER BY s.source_id DESC LIMIT 1",
+				 0, &online, err);
+
+	for (size_t i = 0; i < d->recorded_capacity; i++)
+		recorded += d->recorded[i];
+	if (ret < 0 || !d->is_system_wide || !recorded || (int64_t)recorded >= online)
+		return ret;
+	snprintf(text, sizeof(text),
+		 "switches of %llu of %lld CPUs were recorded: threads that also ran on the others "
+		 "seem "
+		 "to wait longer than they did",
+		 (unsigned long long)recorded, (long long)online);
+	return note(store, d->source_id, "cpus without switches", (uint64_t)online - recorded,
+		    "cpus", text, err);
+}
+
 int tl_states_derive(struct tl_store *store, int64_t source_id, struct tl_error *err)
 {
 	struct derivation d = { .source_id = source_id };
@@ -420,13 +493,13 @@ int tl_states_derive(struct tl_store *store, int64_t source_id, struct tl_error 
 	int ret = tl_statement_open(
 		&query, store,
 		"SELECT ts, 0 AS kind, cpu, prev_thread_id AS first, prev_state AS state, "
-		"next_thread_id AS second, prev_name_id AS name, stack_id AS stack, NULL AS "
-		"target, "
-		"rowid AS row FROM sched_switch WHERE source_id = ?1 UNION ALL "
+		"next_thread_id AS second, prev_name_id AS name, stack_id AS stack, "
+		"NULL AS target, "
+		"is_record AS record, rowid AS row FROM sched_switch WHERE source_id = ?1 UNION ALL "
 		"SELECT ts, 1, cpu, waker_thread_id, 0, wakee_thread_id, waker_name_id, stack_id, "
-		"target_cpu, rowid FROM sched_wakeup WHERE source_id = ?1 ORDER BY ts, kind DESC, "
-		"row",
-		"ts kind cpu first state second name stack target row", err);
+		"target_cpu, 0, rowid FROM sched_wakeup WHERE source_id = ?1 ORDER BY "
+		"ts, kind DESC, row",
+		"ts kind cpu first state second name stack target record row", err);
 
 	if (ret == TL_OK)
 		ret = tl_statement_open(
@@ -438,16 +511,21 @@ int tl_states_derive(struct tl_store *store, int64_t source_id, struct tl_error 
 			NULL, err);
 	if (ret == TL_OK)
 		ret = load_idle_threads(store, &d, err);
+	if (ret == TL_OK)
+		ret = load_recorded_cpus(store, &d, err);
 	if (ret == TL_OK) {
 		tl_bind_i64(query, 1, source_id);
 		ret = derive(&d, query, err);
 	}
 	if (ret == TL_OK)
 		ret = note_gaps(store, &d, err);
+	if (ret == TL_OK)
+		ret = note_missing_cpus(store, &d, err);
 	tl_statement_close(query);
 	tl_statement_close(d.insert);
 	free(d.tasks);
 	free(d.cpus);
+	free(d.recorded);
 	free(d.idle_threads);
 	tl_index_release(&d.index);
 	return ret;

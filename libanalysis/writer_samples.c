@@ -621,7 +621,7 @@ int tl_writer_switch(struct tl_writer *w, const struct tl_event *ev, struct tl_e
 	bool has_prev = s->has_prev && is_thread(&s->prev);
 	bool has_next = s->has_next && is_thread(&s->next);
 	bool has_stack = s->has_sample && has_prev && w->last_node != TL_NO_NODE;
-	int64_t values[8] = { w->source_id, tl_writer_unix(w, ev->ts), s->cpu };
+	int64_t values[9] = { w->source_id, tl_writer_unix(w, ev->ts), s->cpu };
 	uint32_t thread;
 	uint64_t nulls;
 	int ret = w->is_settled ? TL_OK : tl_writer_settle_sideband(w, err);
@@ -639,11 +639,12 @@ int tl_writer_switch(struct tl_writer *w, const struct tl_event *ev, struct tl_e
 		return ret;
 	values[4] = (int64_t)s->prev_state;
 	values[7] = has_stack ? w->next_stack + w->last_node : 0;
+	values[8] = !s->has_sample;
 	nulls = (uint64_t)(s->cpu < 0) << 2 | (uint64_t)!has_prev << 3 | (uint64_t)!has_prev << 4 |
 		(uint64_t)!has_next << 5 | (uint64_t)!has_prev << 6 | (uint64_t)!has_stack << 7;
 	w->switch_count++;
 	w->has_rows = true;
-	return tl_writer_put(w, INSERT_SWITCH, values, 8, nulls, NULL, 0, err);
+	return tl_writer_put(w, INSERT_SWITCH, values, 9, nulls, NULL, 0, err);
 }
 
 int tl_writer_wakeup(struct tl_writer *w, const struct tl_event *ev, struct tl_error *err)
