@@ -194,8 +194,10 @@ static int header_tracing_data(struct perf_import *p, const struct perf_raw *raw
 	if (!payload.size) {
 		size_t left = tl_cursor_left(c);
 
-		if (raw->type == PERF_RECORD_HEADER_TRACING_DATA && size < left)
+		if (size < left)
 			left = size;
+		if (!left)
+			return TL_OK;
 		return perf_tracing_data(p, tl_get_bytes(c, left), left, raw->offset, sink, err);
 	}
 	ret = perf_section_read(p->stream.in, payload, limit, &data, &len, err);
@@ -205,6 +207,21 @@ static int header_tracing_data(struct perf_import *p, const struct perf_raw *raw
 					err);
 	free(data);
 	return ret;
+}
+
+/* simpleperf tells the ids of events that it opened late: u64 count, {u64 event, u64 id}. */
+static int event_ids(struct perf_import *p, struct tl_cursor *c, struct tl_error *err)
+{
+	uint64_t count = tl_get_u64(c);
+	int ret = TL_OK;
+
+	for (uint64_t i = 0; ret == TL_OK && i < count && !c->failed; i++) {
+		uint64_t event = tl_get_u64(c), id = tl_get_u64(c);
+
+		if (!c->failed && event < p->events.count)
+			ret = perf_events_add_id(&p->events, id, (uint32_t)event, err);
+	}
+	return ret < 0 ? ret : tl_cursor_check(c, "simpleperf EVENT_ID", err);
 }
 
 static int header_record(struct perf_import *p, const struct perf_raw *raw, struct tl_sink *sink,
@@ -223,7 +240,11 @@ static int header_record(struct perf_import *p, const struct perf_raw *raw, stru
 		ret = perf_event_type_decode(&p->facts, &c, err);
 		break;
 	case PERF_RECORD_HEADER_TRACING_DATA:
+	case SIMPLE_PERF_RECORD_TRACING_DATA:
 		ret = header_tracing_data(p, raw, &c, sink, err);
+		break;
+	case SIMPLE_PERF_RECORD_EVENT_ID:
+		ret = event_ids(p, &c, err);
 		break;
 	case PERF_RECORD_HEADER_BUILD_ID:
 		ret = perf_build_id_decode(&p->facts, &c, raw->misc, true, err);
@@ -282,8 +303,7 @@ static int counted(int ret)
 int perf_sideband_record(struct perf_import *p, const struct perf_raw *raw, struct tl_sink *sink,
 			 struct tl_error *err)
 {
-	if (raw->type > PERF_RECORD_COMPRESSED2 &&
-	    (raw->type <= SIMPLE_PERF_RECORD_MAX && raw->type >= SIMPLE_PERF_RECORD_KERNEL_SYMBOL))
+	if (raw->type >= SIMPLE_PERF_RECORD_KERNEL_SYMBOL && raw->type <= SIMPLE_PERF_RECORD_MAX)
 		p->facts.is_simpleperf = true;
 	switch (raw->type) {
 	case PERF_RECORD_MMAP:
@@ -301,6 +321,8 @@ int perf_sideband_record(struct perf_import *p, const struct perf_raw *raw, stru
 	case PERF_RECORD_HEADER_BUILD_ID:
 	case PERF_RECORD_EVENT_UPDATE:
 	case PERF_RECORD_HEADER_FEATURE:
+	case SIMPLE_PERF_RECORD_TRACING_DATA:
+	case SIMPLE_PERF_RECORD_EVENT_ID:
 		return header_record(p, raw, sink, err);
 	case PERF_RECORD_LOST:
 	case PERF_RECORD_LOST_SAMPLES:

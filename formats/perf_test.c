@@ -235,6 +235,28 @@ static void sample_types_may_differ_when_the_id_comes_first(void **state)
 	made_release(&data);
 }
 
+static void simpleperf_may_tell_ids_later(void **state)
+{
+	struct perf_attr attrs[2] = { clock_attr, clock_attr };
+	struct made data = { 0 }, ids = { 0 }, body = { 0 };
+	char *events;
+
+	(void)state;
+	attrs[0].sample_type = attrs[1].sample_type |= PERF_SAMPLE_IDENTIFIER;
+	made_u64(&ids, 1);
+	made_u64(&ids, 1), made_u64(&ids, 99);
+	finish(&data, SIMPLE_PERF_RECORD_EVENT_ID, 0, &ids);
+	made_u64(&body, 99);
+	made_u64(&body, 0x400100);
+	put_trailer(&body, 101, 5000);
+	finish(&data, PERF_RECORD_SAMPLE, 2, &body);
+	events = file_events(attrs, 2, &data);
+	made_expect(events, "sample ts=5000 type=1...");
+	assert_int_equal(made_count(events, "diagnostic "), 0);
+	free(events);
+	made_release(&data);
+}
+
 static void group_values_become_samples_of_what_each_member_gained(void **state)
 {
 	struct perf_attr attrs[2] = { clock_attr, clock_attr };
@@ -709,6 +731,7 @@ int main(void)
 		cmocka_unit_test(deferred_half_is_joined_by_thread_and_cookie),
 		cmocka_unit_test(sample_without_a_known_id_is_kept_and_counted),
 		cmocka_unit_test(sample_types_may_differ_when_the_id_comes_first),
+		cmocka_unit_test(simpleperf_may_tell_ids_later),
 		cmocka_unit_test(group_values_become_samples_of_what_each_member_gained),
 		cmocka_unit_test(
 			other_task_is_the_next_on_the_way_out_and_the_previous_on_the_way_in),
