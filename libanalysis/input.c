@@ -14,8 +14,9 @@
 #include "inflate.h"
 #include "memory.h"
 
-#define HEAD_SIZE   4096u
-#define BUFFER_SIZE (1u << 20)
+#define HEAD_SIZE	  4096u
+#define BUFFER_SIZE	  (1u << 20)
+#define FINGERPRINT_PIECE (256u << 10) /* of the begin, two places between, and the end */
 
 enum backing {
 	BACKING_MEMORY, /* data, size */
@@ -49,6 +50,8 @@ struct tl_input {
 	size_t line_used; /* of the buffer */
 	uint64_t line_number;
 	bool at_end, in_partial;
+	bool is_window; /* the buffer holds a window: lines go on at line_offset */
+	uint64_t line_offset;
 };
 
 static int fail_errno(struct tl_error *err, const char *what)
@@ -429,6 +432,26 @@ int tl_input_head(struct tl_input *in, const uint8_t **data, size_t *len, struct
 	return TL_OK;
 }
 
+/* The buffer is about to hold a window: lines go on later where they were. */
+static void keep_line_position(struct tl_input *in)
+{
+	if (in->is_window)
+		return;
+	in->is_window = true;
+	in->line_offset = in->buffer_offset + in->line_used;
+}
+
+static void resume_lines(struct tl_input *in)
+{
+	if (!in->is_window)
+		return;
+	in->is_window = false;
+	in->buffer_offset = in->line_offset;
+	in->buffer_length = 0;
+	in->line_used = 0;
+	in->at_end = false;
+}
+
 int tl_input_window(struct tl_input *in, uint64_t offset, size_t want, const uint8_t **data,
 		    size_t *len, struct tl_error *err)
 {
@@ -450,12 +473,14 @@ int tl_input_window(struct tl_input *in, uint64_t offset, size_t want, const uin
 	if (want > in->size - offset)
 		want = (size_t)(in->size - offset);
 	if (in->backing == BACKING_MEMORY) {
+		keep_line_position(in);
 		in->buffer_offset = offset; /* for the fraction only */
 		*data = in->memory + offset;
 		*len = want;
 		return TL_OK;
 	}
 	if (offset < in->buffer_offset || offset + want > in->buffer_offset + in->buffer_length) {
+		keep_line_position(in);
 		fetch = want > BUFFER_SIZE ? want : BUFFER_SIZE;
 		ret = need_buffer(in, fetch, err);
 		if (ret == TL_OK)
@@ -505,6 +530,7 @@ int tl_input_line(struct tl_input *in, struct tl_line *line, struct tl_error *er
 
 	if (in->backing == BACKING_DIRECTORY)
 		return not_a_file(in, err);
+	resume_lines(in);
 	for (;;) {
 		text = in->buffer ? in->buffer + in->line_used : NULL;
 		left = in->buffer_length - in->line_used;
@@ -539,25 +565,44 @@ int tl_input_line(struct tl_input *in, struct tl_line *line, struct tl_error *er
 	return 1;
 }
 
+/* Bytes of the file as it lies on disk, without disturbing a stream that reads it. */
+static int read_raw(struct tl_input *in, uint64_t offset, void *out, size_t want, size_t *got,
+		    struct tl_error *err)
+{
+	ssize_t n;
+
+	if (in->backing == BACKING_MEMORY)
+		return read_at(in, offset, out, want, got, err);
+	do
+		n = pread(in->fd, out, want, (off_t)offset);
+	while (n < 0 && errno == EINTR);
+	*got = n < 0 ? 0 : (size_t)n;
+	return n < 0 ? fail_errno(err, "cannot read") : TL_OK;
+}
+
 int tl_input_fingerprint(struct tl_input *in, uint64_t *hash, struct tl_error *err)
 {
-	const uint64_t piece = 256u << 10;
-	uint64_t size = 0, offsets[4];
-	int ret = tl_input_size(in, &size, err);
+	const uint64_t size = in->disk_size;
+	const uint64_t offsets[4] = { 0, size / 3, size / 3 * 2,
+				      size > FINGERPRINT_PIECE ? size - FINGERPRINT_PIECE : 0 };
+	uint8_t *piece;
+	int ret = TL_OK;
 
-	if (ret < 0)
-		return ret;
+	*hash = 0;
+	if (in->backing == BACKING_DIRECTORY)
+		return not_a_file(in, err);
+	if (!size) /* a pipe, or empty: nothing to know it by */
+		return TL_OK;
+	piece = tl_alloc(FINGERPRINT_PIECE, 1, err);
+	if (!piece)
+		return TL_NOMEM;
 	*hash = size;
-	for (int i = 0; i < 4; i++) /* begin, two in the middle, end */
-		offsets[i] = i < 3 ? size / 3 * (uint64_t)i : size > piece ? size - piece : 0;
-	for (int i = 0; i < 4; i++) {
-		const uint8_t *data;
-		size_t len;
+	for (int i = 0; i < 4 && ret == TL_OK; i++) {
+		size_t got;
 
-		ret = tl_input_window(in, offsets[i], (size_t)piece, &data, &len, err);
-		if (ret < 0)
-			return ret;
-		*hash = tl_hash(data, len, *hash);
+		ret = read_raw(in, offsets[i], piece, FINGERPRINT_PIECE, &got, err);
+		*hash = tl_hash(piece, got, *hash);
 	}
-	return TL_OK;
+	free(piece);
+	return sourced(in, ret, err);
 }

@@ -237,6 +237,37 @@ static void a_directory_opens_its_members(void **state)
 	unlink(path);
 }
 
+static void windows_and_fingerprints_do_not_disturb_lines(void **state)
+{
+	struct tl_input *in;
+	struct tl_line line;
+	const uint8_t *data;
+	size_t len = (3 << 20) + 1, got;
+	char *text = malloc(len);
+	uint64_t hash, again;
+
+	(void)state;
+	memset(text, 'x', len);
+	for (size_t i = 9; i < len; i += 10)
+		text[i] = '\n';
+	write_file(text, len);
+	assert_int_equal(tl_input_open(&in, path, NULL), TL_OK);
+	assert_int_equal(tl_input_fingerprint(in, &hash, NULL), TL_OK);
+	for (uint64_t i = 1; i <= len / 10; i++) {
+		assert_int_equal(tl_input_line(in, &line, NULL), 1);
+		assert_int_equal(line.number, i);
+		assert_int_equal(line.offset, (i - 1) * 10);
+		assert_int_equal(line.length, 9);
+		if (i % 50000 == 0)
+			assert_int_equal(tl_input_window(in, len - 5, 5, &data, &got, NULL), TL_OK);
+	}
+	assert_int_equal(tl_input_fingerprint(in, &again, NULL), TL_OK);
+	assert_true(hash == again && hash);
+	tl_input_close(in);
+	unlink(path);
+	free(text);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -248,6 +279,7 @@ int main(void)
 		cmocka_unit_test(a_bomb_is_refused),
 		cmocka_unit_test(what_cannot_be_opened_is_said),
 		cmocka_unit_test(a_directory_opens_its_members),
+		cmocka_unit_test(windows_and_fingerprints_do_not_disturb_lines),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -64,7 +64,10 @@ int tl_input_line(struct tl_input *in, struct tl_line *line, struct tl_error *er
 double tl_input_fraction(const struct tl_input *in);
 /* A compressed input that ended early, or trailing garbage after it: a message, or NULL. */
 const char *tl_input_damage(const struct tl_input *in);
-/* FNV/xxh-like hash of the size and up to 1 MiB of the content; for recognising the same file. */
+/*
+ * Hash of the size and up to 1 MiB of the bytes on disk (compressed ones as they are), for
+ * recognising the same file again; 0 for what has no size. Spools nothing.
+ */
 int tl_input_fingerprint(struct tl_input *in, uint64_t *hash, struct tl_error *err);
 
 /* ---- cursor ------------------------------------------------------------------------------- */
