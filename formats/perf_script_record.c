@@ -177,6 +177,7 @@ static bool read_switch(struct record_text *r, const struct perf_script_sample_l
 	s->prev_state = is_out && take(r, "preempt") ? TL_SWITCH_RUNNABLE : TL_SWITCH_UNKNOWN;
 	bool has_other = take(r, is_out ? "next" : "prev") && take(r, "pid/tid:") &&
 			 read_task(r, "", "/", &other);
+	s->is_arrival = !is_out;
 	s->has_prev = is_out || has_other;
 	s->has_next = !is_out || has_other;
 	s->prev = is_out ? task : other;

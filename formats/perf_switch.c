@@ -55,6 +55,7 @@ int perf_switch_record(struct perf_import *p, const struct perf_raw *raw, struct
 		other.tid = p->record.other.tid;
 	}
 	s->cpu = trailer_cpu(p, event);
+	s->is_arrival = !is_out;
 	s->has_prev = is_out ? has_self : is_wide;
 	s->has_next = is_out ? is_wide : has_self;
 	s->prev = is_out ? self : other;

@@ -301,6 +301,7 @@ struct tl_event_switch {
 	struct tl_task prev, next; /* pid TL_ID_NONE where only the tid is known */
 	enum tl_switch_state prev_state;
 	bool is_sampled; /* 1 in many was recorded: no intervals may be made of it */
+	bool is_arrival; /* told by the thread that came, after the one that left told the same */
 	bool has_sample; /* belongs to the TL_EVENT_SAMPLE emitted just before: same stack */
 };
 

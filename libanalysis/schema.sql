@@ -252,7 +252,7 @@ CREATE TABLE sched_switch (
 	next_thread_id INTEGER REFERENCES thread, -- NULL: the record tells only of prev
 	prev_name_id INTEGER REFERENCES string, -- prev's name at that moment
 	stack_id INTEGER REFERENCES stack, -- where prev left
-	is_record INTEGER NOT NULL -- 1: a context switch record, which may tell again what a tracepoint told some microseconds earlier
+	told_by INTEGER NOT NULL -- 0 a tracepoint; a context switch record: 1 of the thread that left, 2 of the one that came: these tell again, some microseconds later, what the others told
 ) STRICT;
 
 -- Facts: a thread was made runnable by another.

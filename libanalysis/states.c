@@ -230,7 +230,7 @@ static enum state state_after(int64_t prev_state)
 struct happening { /* one row of the query */
 	int64_t ts, first_id, second_id, state, name_id, stack_id;
 	int32_t cpu, target_cpu;
-	bool is_wakeup, is_record;
+	bool is_wakeup, is_record, is_arrival;
 };
 
 static int leave_cpu(struct derivation *d, const struct happening *h, struct tl_error *err)
@@ -329,7 +329,7 @@ enum column {
 	COL_NAME,
 	COL_STACK,
 	COL_TARGET,
-	COL_RECORD
+	COL_TOLD
 };
 
 static int derive(struct derivation *d, struct tl_statement *query, struct tl_error *err)
@@ -351,13 +351,15 @@ static int derive(struct derivation *d, struct tl_statement *query, struct tl_er
 					      ? -1
 					      : (int32_t)tl_column_i64(query, COL_TARGET),
 			.is_wakeup = tl_column_i64(query, COL_KIND) != 0,
-			.is_record = tl_column_i64(query, COL_RECORD) != 0,
+			.is_record = tl_column_i64(query, COL_TOLD) != TL_TOLD_TRACEPOINT,
+			.is_arrival = tl_column_i64(query, COL_TOLD) == TL_TOLD_ARRIVAL,
 		};
 
 		if (h.is_wakeup) {
 			ret = wake(d, &h, err);
 		} else {
-			ret = h.first_id ? leave_cpu(d, &h, err) : TL_OK;
+			/* the thread that comes knows only who was there, not when it left */
+			ret = h.first_id && !h.is_arrival ? leave_cpu(d, &h, err) : TL_OK;
 			if (ret == TL_OK && h.second_id)
 				ret = take_up(d, &h, err);
 		}
@@ -495,11 +497,11 @@ int tl_states_derive(struct tl_store *store, int64_t source_id, struct tl_error 
 		"SELECT ts, 0 AS kind, cpu, prev_thread_id AS first, prev_state AS state, "
 		"next_thread_id AS second, prev_name_id AS name, stack_id AS stack, "
 		"NULL AS target, "
-		"is_record AS record, rowid AS row FROM sched_switch WHERE source_id = ?1 UNION ALL "
+		"told_by AS told, rowid AS row FROM sched_switch WHERE source_id = ?1 UNION ALL "
 		"SELECT ts, 1, cpu, waker_thread_id, 0, wakee_thread_id, waker_name_id, stack_id, "
 		"target_cpu, 0, rowid FROM sched_wakeup WHERE source_id = ?1 ORDER BY "
 		"ts, kind DESC, row",
-		"ts kind cpu first state second name stack target record row", err);
+		"ts kind cpu first state second name stack target told row", err);
 
 	if (ret == TL_OK)
 		ret = tl_statement_open(

@@ -23,7 +23,7 @@ static const char *const insert_sql[INSERT_COUNT] = {
 	[INSERT_PAYLOAD] = "INSERT INTO payload(payload_id, event_id, fields) VALUES(?, ?, ?)",
 	[INSERT_SWITCH] =
 		"INSERT INTO sched_switch(source_id, ts, cpu, prev_thread_id, prev_state, "
-		"next_thread_id, prev_name_id, stack_id, is_record) "
+		"next_thread_id, prev_name_id, stack_id, told_by) "
 		"VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)",
 	[INSERT_WAKEUP] =
 		"INSERT INTO sched_wakeup(source_id, ts, cpu, waker_thread_id, wakee_thread_id, "

@@ -255,6 +255,9 @@ int tl_writer_step(struct tl_writer *w, const struct tl_event *ev, struct tl_err
 int tl_writer_log(struct tl_writer *w, const struct tl_event *ev, struct tl_error *err);
 int tl_writer_track_rows(struct tl_writer *w, struct tl_error *err);
 
+/* sched_switch.told_by */
+enum { TL_TOLD_TRACEPOINT, TL_TOLD_DEPARTURE, TL_TOLD_ARRIVAL };
+
 /* states.c: thread_state of one source from its switches and wakeups */
 int tl_states_derive(struct tl_store *store, int64_t source_id, struct tl_error *err);
 

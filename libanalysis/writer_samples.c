@@ -639,7 +639,9 @@ int tl_writer_switch(struct tl_writer *w, const struct tl_event *ev, struct tl_e
 		return ret;
 	values[4] = (int64_t)s->prev_state;
 	values[7] = has_stack ? w->next_stack + w->last_node : 0;
-	values[8] = !s->has_sample;
+	values[8] = s->has_sample   ? TL_TOLD_TRACEPOINT
+		    : s->is_arrival ? TL_TOLD_ARRIVAL
+				    : TL_TOLD_DEPARTURE;
 	nulls = (uint64_t)(s->cpu < 0) << 2 | (uint64_t)!has_prev << 3 | (uint64_t)!has_prev << 4 |
 		(uint64_t)!has_next << 5 | (uint64_t)!has_prev << 6 | (uint64_t)!has_stack << 7;
 	w->switch_count++;

@@ -375,6 +375,11 @@ static int map_user(struct tl_writer *w, int64_t ts, const struct tl_event_mmap 
 	uint32_t process, space;
 	int ret = tl_tasks_process(&w->tasks, ts, m->task.pid, &process, err);
 
+	/* until here the thread was inside execve, called from the old image: its frames are there */
+	if (ret == TL_OK && w->tasks.processes[process].has_execed) {
+		w->tasks.processes[process].has_execed = false;
+		ret = push_space(w, process, ts, UINT32_MAX, err);
+	}
 	if (ret == TL_OK)
 		ret = need_space(w, process, ts, &space, err);
 	if (ret == TL_OK && is_jitdump(m->path))
@@ -462,7 +467,9 @@ static int on_comm(struct tl_writer *w, int64_t ts, const struct tl_event_comm *
 	if (ret < 0 || !ev->is_exec)
 		return ret;
 	ret = tl_tasks_process(&w->tasks, ts, ev->task.pid, &process, err);
-	return ret < 0 ? ret : push_space(w, process, ts, UINT32_MAX, err);
+	if (ret == TL_OK)
+		w->tasks.processes[process].has_execed = true;
+	return ret;
 }
 
 static int on_namespace(struct tl_writer *w, int64_t ts, const struct tl_event_namespace *ev,
