@@ -243,7 +243,8 @@ static int set_unit(struct tl_fold *fold, const struct tl_fold_event *event, str
 {
 	bool is_time = event->unit && !strcmp(event->unit, "ns");
 
-	fold->counts.unit = event->unit ? event->unit : "events";
+	/* The result outlives the memory that the event's own words are in. */
+	fold->counts.unit = is_time ? "ns" : "events";
 	switch (fold->opt->weight) {
 	case TL_WEIGHT_PERIOD:
 		return TL_OK;
