@@ -102,13 +102,17 @@ for case in "$top"/*/*/; do
 	[ -f "$case/folds" ] || continue
 	cd "$case" || exit 2
 	name=${case#"$top/"}
+	input=perf.data
+	for candidate in input*; do
+		[ -e "$candidate" ] && input=$candidate
+	done
 	while IFS= read -r line || [ -n "$line" ]; do
 		[ -n "$line" ] || continue
 		expected=${line%% *}
 		arguments=${line#"$expected"}
 		{
 			# shellcheck disable=SC2086
-			timeout 120 "$program" collapse ${arguments//@/${case%/}} "${case}perf.data" \
+			timeout 120 "$program" collapse ${arguments//@/${case%/}} "$case$input" \
 				>"$work/stdout" 2>"$work/stderr" </dev/null
 			status=$?
 			wanted=0

@@ -4,7 +4,6 @@
     perf_expect.py facts RECORDING                    key=value lines
     perf_expect.py fold RECORDING [--event NAME] [--count] [--symbols [--inline]]
                                                       folded stacks, sorted by bytes
-    perf_expect.py fold --text SCRIPT                 the same from perf script text
     perf_expect.py names RECORDING                    commands and paths it mentions, one a line
     perf_expect.py cache RECORDING DIR                build-id cache of what its samples hit
     perf_expect.py check RECORDING                    compare own reading with perf script's
@@ -45,9 +44,12 @@ class Sample:
 class Process:
     def __init__(self, maps=()):
         self.maps = list(maps)
+        self.is_leaving = False  # execve was seen, no map of the new program yet
 
     def add(self, start, size, path):
         """The newest map wins where maps overlap."""
+        if self.is_leaving:
+            self.maps, self.is_leaving = [], False
         end, kept = start + size, []
         for s, e, p in self.maps:
             if e <= start or s >= end:
@@ -118,7 +120,8 @@ class Reading:
             pid, tid = struct.unpack_from(e + 'ii', b)
             self.comm[tid] = pd.text(b[8:])
             if r.misc & 1 << 13:
-                self.process[pid] = Process()
+                # until then its frames are those of execve's caller
+                self.process.setdefault(pid, Process()).is_leaving = True
         elif r.type == 7:
             pid, ppid, tid, ptid = struct.unpack_from(e + 'iiii', b)
             if ptid in self.comm:
@@ -366,6 +369,16 @@ def payload_facts(reading, f):
         f[f'prev_state.{state:#x}'] = n
 
 
+def text_facts(found, unit):
+    """What is left of the facts when the recording is turned into text."""
+    out = {k: v for k, v in found.items()
+           if k.split('.')[0] in ('samples', 'period', 'samples_without_time', 'sample_tids')}
+    for key in ('first_sample_ts', 'last_sample_ts'):
+        if key in found:
+            out[key] = found[key] if unit == 'ns' else found[key] // 1000 * 1000
+    return out
+
+
 def switches(reading):
     """(time, is a SWITCH record, tid that leaves, tid that comes), None where it does not say."""
     p, formats, out = reading.perf, reading.perf.formats(), []
@@ -527,18 +540,16 @@ def main():
     ap.add_argument('--event')
     ap.add_argument('--count', action='store_true')
     ap.add_argument('--symbols', action='store_true', help='name frames, as perf script does')
-    ap.add_argument('--text', action='store_true', help='PATH is perf script text')
+    ap.add_argument('--all-names', action='store_true', help='also those of the distribution')
+    ap.add_argument('--text', choices=('us', 'ns'), help='facts as perf script text can tell them')
     ap.add_argument('--inline', action='store_true')
     o = ap.parse_args()
-    if o.text:
-        samples = read_script(open(o.path, 'rb').read())
-        event, named = o.event or samples[0].event, True
-    else:
-        reading = Reading(o.path)
-        samples, named = reading.samples, False
-        event = o.event or first_event(reading)
+    reading = Reading(o.path)
+    samples, named = reading.samples, False
+    event = o.event or first_event(reading)
     if o.what == 'facts':
-        for k, v in facts(reading).items():
+        found = facts(reading)
+        for k, v in (text_facts(found, o.text) if o.text else found).items():
             print(f'{k}={v}')
     elif o.what == 'names':
         for name in sorted(names(reading)):
@@ -554,7 +565,8 @@ def main():
             theirs = perf_script(o.path, reading.perf.attrs, o.inline)
             assert len(theirs) == len(samples), (len(theirs), len(samples))
             for a, b in zip(samples, theirs):
-                a.frames = [(ip, sym if is_kept(dso) else None, dso) for ip, sym, dso in b.frames]
+                a.frames = [(ip, sym if o.all_names or is_kept(dso) else None, dso)
+                            for ip, sym, dso in b.frames]
             named = True
         lines = [k.encode('utf-8') + b' %d\n' % v
                  for k, v in fold(samples, event, o.count, named).items() if v]

@@ -4,6 +4,9 @@
 # was made by it. Nothing of `make check` needs it.
 #
 #   scripts/record_testdata.sh [CASE...]
+#   REFRESH=yes scripts/record_testdata.sh [CASE...]   only what must be found, on the machine that
+#                                                      recorded and before it boots again
+# FLAMEGRAPH=DIR, a checkout of the FlameGraph scripts, is needed for what --compat perl must print.
 #
 # Cases are called by name, $lab has no blanks, and recorded commands are expanded when they run:
 # shellcheck disable=SC2317,SC2086,SC2016,SC2046
@@ -127,9 +130,55 @@ fold() {
 	fi
 }
 
+# perl FILE [OPTION...]: what stackcollapse-perf.pl makes of the recording
+perl_fold() {
+	file=$1
+	shift
+	[ -n "${FLAMEGRAPH:-}" ] || { complain "$case_name: no $file without FLAMEGRAPH"; return; }
+	perf script --no-inline --ns -F comm,pid,tid,time,period,event,ip,sym,dso \
+		-i "$out/$case_name/perf.data" 2>/dev/null >script
+	perl "$FLAMEGRAPH/stackcollapse-perf.pl" "$@" script 2>/dev/null >"$out/$case_name/$file"
+	told=$(echo "$*" | sed 's/--event-filter=/--event /')
+	echo "$file --compat perl $told --buildid-dir @/buildid --symfs @/symfs" |
+		tr -s ' ' >>"$out/$case_name/folds"
+}
+
+# text VARIANT UNIT OPTIONS...: the recording as perf script prints it, a case of its own; UNIT is
+# that of the last digit of its times
+text() {
+	dir=$top/testdata/perf_script/$case_name-$1
+	unit=$2
+	shift 2
+	rm -rf "$dir"
+	mkdir -p "$dir"
+	perf script -i perf.data "$@" >"$dir/input.txt" 2>/dev/null
+	{
+		echo "shows: testdata/perf/$case_name as perf script prints it; there: $shows"
+		echo "command: perf script $*"
+		echo "kernel: $(uname -r), perf: $(perf --version | cut -d' ' -f3)"
+	} >"$dir/how.txt"
+	python3 "$expect" facts --text "$unit" perf.data >"$dir/facts.txt"
+	python3 "$expect" fold --symbols --all-names --inline perf.data | sed 's/_\[i\]//g' >"$dir/folded.txt"
+	echo folded.txt >"$dir/folds"
+}
+
+# without PATTERN [REPLACEMENT]: the text just made cannot say this; equal stacks become one
+without() {
+	sed -E "s/$1/${2:-}/g" "$dir/folded.txt" |
+		awk '{ n = $NF; sub(/ [0-9]+$/, ""); sum[$0] += n } END { for (k in sum) print k, sum[k] }' |
+		LC_ALL=C sort >folded && mv folded "$dir/folded.txt"
+}
+
 # record COMMAND...: runs it until the recording mentions no strangers; $file is what it writes
 record() {
 	command=$*
+	if [ "${REFRESH:-no}" = yes ]; then
+		rm -rf ./*
+		cp -r "$out/$case_name/perf.data" .
+		command=$(sed -n 's/^command: //p' "$out/$case_name/how.txt")
+		keep perf.data
+		return
+	fi
 	tries=0
 	: >$lab/all_strangers
 	while :; do
@@ -160,6 +209,35 @@ case_fp_threads() {
 	fold folded.txt --symbols
 	fold folded-count.txt --symbols --count
 	fold folded-nosym.txt
+	perl_fold folded-perl.txt
+	perl_fold folded-perl-kernel-tid.txt --kernel --tid
+	text plain us
+	text ns ns --ns
+	text header ns --ns --header
+	text fields ns --ns -F comm,pid,tid,time,period,event,ip,sym,symoff,dso
+	text nosym us -F comm,tid,time,event,ip
+	python3 "$expect" fold --count perf.data >"$dir/folded.txt"
+	without '\[+[^];]*\]+' '[unknown]'
+	sed -i '/^period/d' "$dir/facts.txt"
+}
+
+case_symfs() {
+	shows='a binary that is found below --symfs and has the recorded build-id'
+	record 'perf record -q -e cpu-clock:u -g -F 199 -- chain 60 1' || return
+	verify
+	mkdir -p "$out/$case_name/symfs$lab"
+	cp $lab/chain "$out/$case_name/symfs$lab/"
+	fold folded.txt --symbols
+}
+
+case_stale() {
+	shows='a binary below --symfs that was built anew since the recording: it names nothing'
+	record 'perf record -q -e cpu-clock:u -g -F 199 -- chain 60 1' || return
+	verify
+	fold folded.txt
+	mkdir -p "$out/$case_name/symfs$lab"
+	gcc $freestanding -O2 -fno-omit-frame-pointer -o "$out/$case_name/symfs$lab/chain" $lab/src/chain.c
+	echo 'folded.txt --symfs @/symfs' >"$out/$case_name/folds"
 }
 
 case_deep() {
@@ -174,6 +252,7 @@ case_nog() {
 	record 'perf record -q -F 499 -- chain 60 1' || return
 	verify
 	fold folded.txt --symbols
+	text plain us
 }
 
 case_period_user() {
@@ -189,6 +268,7 @@ case_ids() {
 	verify
 	fold folded.txt --symbols --event cpu-clock
 	fold folded-task.txt --symbols --event task-clock
+	perl_fold folded-perl.txt --event-filter=task-clock
 }
 
 case_mixed() {
@@ -198,6 +278,7 @@ case_mixed() {
 	fold folded.txt --symbols
 	fold folded-enter.txt --symbols --event raw_syscalls:sys_enter
 	fold folded-switch.txt --symbols --event sched:sched_switch
+	text trace us
 }
 
 case_same_config() {
@@ -213,6 +294,7 @@ case_per_thread() {
 	record 'perf record -q --per-thread -F 199 -g -- chain 60 1' || return
 	verify
 	fold folded.txt --symbols
+	text plain us
 }
 
 case_group() {
@@ -264,6 +346,9 @@ case_dwarf() {
 	verify
 	fold folded.txt --symbols
 	fold folded-inline.txt --symbols --inline
+	perl_fold folded-perl.txt
+	text inline us
+	text srcline us -F +srcline
 }
 
 case_zstd() {
@@ -349,6 +434,7 @@ case_switch_task() {
 	record "$alone $on_cpu_1 perf record -q --buildid-all --switch-events -g -e cpu-clock/freq=199/ -e sched:sched_switch -- sleeper 6; kill \$filler" || return
 	verify
 	fold folded.txt --symbols --event sched:sched_switch
+	text switches ns --ns --show-switch-events
 }
 
 case_switch_cpu() {
@@ -363,6 +449,7 @@ case_offcpu() {
 	record "$alone perf record -q -C 1 --synth=no --buildid-all -g -e sched:sched_switch -e sched:sched_wakeup -e sched:sched_waking -- $on_cpu_1 sleeper 6; kill \$filler" || return
 	verify
 	fold folded.txt --symbols --event sched:sched_switch
+	text trace ns --ns
 }
 
 case_lost() {
@@ -399,6 +486,7 @@ case_exec() {
 	record 'perf record -q -F 499 -g -- family 20' || return
 	verify
 	fold folded.txt --symbols
+	text sideband ns --ns --show-task-events --show-mmap-events
 }
 
 case_pid_reuse() {
@@ -413,11 +501,12 @@ case_container() {
 	record 'unshare --pid --fork --mount-proc perf record -q -a -F 99 -g -- chain 60 1' || return
 	verify
 	fold folded-nosym.txt
+	text cpu us
 }
 
 case_sampled_switch() {
 	shows='a sampled tracepoint: -F makes sched_switch one in many, its period says how many'
-	record "$alone $on_cpu_1 perf record -q -F 99 -g -e sched:sched_switch -- sleeper 20; kill \$filler" || return
+	record "$alone $on_cpu_1 perf record -q --buildid-all -F 99 -g -e sched:sched_switch -- sleeper 20; kill \$filler" || return
 	verify
 	fold folded.txt --symbols
 }
@@ -445,10 +534,11 @@ case_bpf() {
 
 case_jit_map() {
 	shows='code in anonymous memory, named in /tmp/perf-PID.map'
-	record 'perf record -q -F 199 -g -- jit map 40' || return
+	record 'perf record -q --buildid-all -F 199 -g -- jit map 40' || return
 	verify
 	fold folded-nosym.txt
 	fold folded.txt --symbols
+	perl_fold folded-perl-jit.txt --jit
 	pid=$(perf script -i perf.data -F pid 2>/dev/null | awk 'NF { print $1; exit }')
 	mkdir -p "$out/$case_name/symfs/tmp"
 	mv "/tmp/perf-$pid.map" "$out/$case_name/symfs/tmp/"
@@ -456,7 +546,7 @@ case_jit_map() {
 
 case_jit_dump() {
 	shows='code named by a jitdump file, the first function replaced by a third at the same address'
-	record 'perf record -q -k CLOCK_MONOTONIC -F 199 -g -- jit dump 40' || return
+	record 'perf record -q --buildid-all -k CLOCK_MONOTONIC -F 199 -g -- jit dump 40' || return
 	verify
 	fold folded-nosym.txt
 	# perf names them only after it has turned the dump into ELF files
@@ -470,7 +560,7 @@ case_jit_dump() {
 
 case_jit_none() {
 	shows='code in anonymous memory that nobody named'
-	record 'perf record -q -F 199 -g -- jit none 40' || return
+	record 'perf record -q --buildid-all -F 199 -g -- jit none 40' || return
 	verify
 	fold folded.txt --symbols
 }
@@ -480,6 +570,8 @@ case_deleted() {
 	record 'cp $lab/chain gone; ./gone 3000 & program=$!; sleep 0.1; rm gone; perf record -q -p $program -F 199 -g -- sleep 0.1; kill $program' || return
 	verify
 	fold folded-nosym.txt
+	fold folded.txt --symbols
+	perl_fold folded-perl.txt
 }
 
 case_names() {
@@ -487,13 +579,21 @@ case_names() {
 	record 'perf record -q -F 997 -g -- names 4' || return
 	verify
 	fold folded.txt --symbols
+	perl_fold folded-perl.txt
+	perl_fold folded-perl-all-pid.txt --all --pid
+	text plain us
+	without '^new_line;' 'line;'
+	text ids ns --ns -F comm,pid,tid,time,period,event,ip,sym,dso
+	without '^new_line;' 'line;'
 }
 
 case_memory_management() {
 	shows='huge_memory, compaction, migrate, vmscan and exceptions tracepoints of MADV_COLLAPSE and compaction'
-	record 'perf record -q -m 512 -c 1 -e huge_memory:* -e compaction:mm_compaction_begin -e compaction:mm_compaction_end -e compaction:mm_compaction_try_to_compact_pages -e migrate:mm_migrate_pages -e vmscan:mm_vmscan_direct* -e exceptions:page_fault_user -- pages both 1' || return
+	record 'perf record -q -m 512 -c 1 -e huge_memory:* -e compaction:mm_compaction_begin -e compaction:mm_compaction_end -e compaction:mm_compaction_try_to_compact_pages -e migrate:mm_migrate_pages --filter "succeeded > 31" -e vmscan:mm_vmscan_direct* -e exceptions:page_fault_user -- pages both 1' || return
 	verify
 	fold folded-nosym.txt --event exceptions:page_fault_user
+	text trace us
+	without ';.* ' ' ' # of a tracepoint hit without call chain it shows no address
 }
 
 case_stat() {

@@ -101,11 +101,13 @@ found_in() {
 not_told='^(records\.|lost=|lost_samples=|comm_names=|off_cpu_count\.|damage=)'
 always_told='^records\.(THROTTLE|UNTHROTTLE)='
 
-for case in */; do
+for case in */ ../perf_script/*/; do
 	case=${case%/}
 	[ -f "$case/facts.txt" ] || continue
 	rm -f "$work/case.db"
-	import --no-symbols -o "$work/case.db" "$case/perf.data"
+	input=$case/perf.data
+	[ -e "$case/input.txt" ] && input=$case/input.txt
+	import --no-symbols -o "$work/case.db" "$input"
 	status=$?
 	{
 		[ $status = 0 ] || { echo "exit status $status"; cat "$work/stderr"; }
@@ -113,7 +115,7 @@ for case in */; do
 		{
 			grep -Ev "$not_told" "$case/facts.txt"
 			grep -E "$always_told" "$case/facts.txt"
-			awk -F= '/^records\./ && !/COMPRESSED/ { n += $2 } END { print "records_in_all=" n + 0 }' "$case/facts.txt"
+			awk -F= '/^records\./ && !/COMPRESSED/ { n += $2 } END { if (n) print "records_in_all=" n }' "$case/facts.txt"
 		} | sort >"$work/expected"
 		# sums of nothing are no rows
 		comm -23 "$work/expected" "$work/found" | while IFS= read -r line; do
@@ -130,5 +132,5 @@ for case in */; do
 			echo "expected $line"
 			grep -F -- "$key=" "$work/found" | sed 's/^/   found /'
 		done
-	} | verdict "facts $case"
+	} | verdict "facts ${case#../}"
 done
