@@ -73,59 +73,89 @@ static int emit_line(const char *text, size_t len, uint64_t weight, void *payloa
 	return TL_OK;
 }
 
-/* The text of one sample, line by line, to the reader that knows every quirk. */
-static int read_text(struct tl_fold *fold, char *text, struct tl_error *err)
+static void open_reader(struct tl_fold *fold, struct tl_folded_reader *reader)
 {
-	struct tl_folded_reader reader = { .rules = fold->rules,
-					   .emit = emit_line,
-					   .payload = fold,
-					   .has_filter = fold->has_filter };
-	int ret = TL_OK;
-	char *end;
-
+	*reader = (struct tl_folded_reader) { .rules = fold->rules,
+					      .emit = emit_line,
+					      .payload = fold,
+					      .has_filter = fold->has_filter };
 	if (fold->has_filter)
-		tl_text_add(&reader.filter, fold->filter.data, fold->filter.length);
-	for (; (end = strchr(text, '\n')) && ret == TL_OK; text = end + 1)
-		ret = tl_folded_read_line(&reader, text, (size_t)(end - text), err);
-	if (ret == TL_OK)
-		ret = tl_folded_read_line(&reader, "", 0, err);
-	tl_folded_reader_release(&reader);
-	return ret;
+		tl_text_add(&reader->filter, fold->filter.data, fold->filter.length);
 }
 
-/* A sample whose time or period the rules take for its name. */
-static int add_text(struct tl_fold *fold, const struct row *row, struct tl_error *err)
+/* The text that perf script prints of a sample. */
+static int write_script(struct tl_fold *fold, const struct row *row, struct tl_text *text,
+			struct tl_error *err)
 {
 	const struct tl_fold_event *event = tl_fold_find_event(fold, row->who.event_id);
-	struct tl_text comm = { 0 }, text = { 0 };
 	struct tl_folded_sample sample;
-	uint64_t before = fold->emitted_count;
+	struct tl_text comm = { 0 };
 	int ret = tl_fold_describe(fold, &row->who, &sample, &comm, err);
 
 	if (ret == TL_OK) {
 		sample.cpu = row->cpu;
 		sample.period = row->period;
 		sample.time_ns = row->ts - (event ? event->clock_offset_ns : 0);
-		tl_script_head(&text, fold->rules.compat, &sample);
+		tl_script_head(text, fold->rules.compat, &sample);
 		if (sample.has_trace && fold->rules.compat == TL_COMPAT_PERL_TRACE)
-			tl_text_puts(&text, "..."); /* its fields, whatever they are */
+			tl_text_puts(text, "..."); /* its fields, whatever they are */
 		if (sample.has_callchain)
-			tl_text_puts(&text, "\n");
+			tl_text_puts(text, "\n");
 	}
 	if (ret == TL_OK && row->stack_id)
-		ret = tl_tree_script(fold->tree, row->stack_id, sample.has_callchain, &text, err);
-	tl_text_puts(&text, "\n");
-	if (ret == TL_OK && (text.failed || comm.failed))
+		ret = tl_tree_script(fold->tree, row->stack_id, sample.has_callchain, text, err);
+	if (ret == TL_OK && (sample.has_callchain || !row->stack_id))
+		tl_text_puts(text, "\n");
+	if (ret == TL_OK && (text->failed || comm.failed))
 		ret = tl_fail(err, TL_NOMEM, "out of memory while folding a stack");
-	if (ret == TL_OK)
-		ret = read_text(fold, text.data, err);
+	tl_text_release(&comm);
+	return ret;
+}
+
+/* A sample as text, line by line, to the reader that knows every quirk. */
+static int read_script(struct tl_fold *fold, struct tl_folded_reader *reader, const struct row *row,
+		       struct tl_error *err)
+{
+	uint64_t before = fold->emitted_count;
+	struct tl_text text = { 0 };
+	int ret = write_script(fold, row, &text, err);
+	char *line = text.data, *end;
+
+	for (; ret == TL_OK && (end = strchr(line, '\n')); line = end + 1)
+		ret = tl_folded_read_line(reader, line, (size_t)(end - line), err);
 	if (ret == TL_OK && fold->emitted_count > before)
 		fold->counts.sample_count++;
 	else if (ret == TL_OK)
 		fold->counts.rule_lost_count++;
-	tl_text_release(&comm);
 	tl_text_release(&text);
 	return ret;
+}
+
+/* A sample whose time or period the rules take for its name. */
+static int add_text(struct tl_fold *fold, const struct row *row, struct tl_error *err)
+{
+	struct tl_folded_reader reader;
+	int ret;
+
+	open_reader(fold, &reader);
+	ret = read_script(fold, &reader, row, err);
+	if (ret == TL_OK)
+		ret = tl_folded_read_line(&reader, "", 0, err);
+	tl_folded_reader_release(&reader);
+	return ret;
+}
+
+/*
+ * Without call chains perf script prints no empty lines, and inferno, having once met a line that it
+ * does not want, skips all lines up to the next empty one: then every sample depends on those
+ * before it.
+ */
+static bool leaks_on(const struct tl_fold *fold, const struct tl_fold_head *head)
+{
+	const struct tl_fold_event *event = tl_fold_find_event(fold, head->who.event_id);
+
+	return fold->opt->compat == TL_COMPAT_INFERNO && event && !event->has_callchain &&
+	       (head->kind == TL_FOLD_FILTERED || head->kind == TL_FOLD_PER_SAMPLE);
 }
 
 /* `is_single`: the row is one sample. */
@@ -137,6 +167,7 @@ static int add_row(struct tl_fold *fold, const struct row *row, bool is_single,
 
 	if (ret < 0)
 		return ret;
+	fold->needs_text |= leaks_on(fold, head);
 	switch (head->kind) {
 	case TL_FOLD_STACK:
 		return add_stack(fold, row, head, err);
@@ -278,6 +309,41 @@ static int fold_odd_samples(struct tl_fold *fold, struct tl_error *err)
 	return ret;
 }
 
+/* All samples in order of time as one text. */
+static int fold_text(struct tl_fold *fold, struct tl_error *err)
+{
+	struct tl_folded_reader reader;
+	struct tl_statement *st = NULL;
+	struct row row = { 0 };
+	int ret = need_samples(fold, "rules that depend on the samples before", err);
+
+	tl_fold_forget(fold);
+	open_reader(fold, &reader);
+	if (ret == TL_OK)
+		ret = tl_statement_open(&st, fold->store, SAMPLE_SQL " ORDER BY ts, sample_id",
+					SAMPLE_COLUMNS, err);
+	while (ret >= 0 && (ret = tl_statement_step(st, err)) > 0) {
+		const struct tl_fold_head *head;
+		int status;
+
+		read_sample(&row, st);
+		if (!is_read(fold, row.who.event_id))
+			continue;
+		status = tl_fold_find_head(fold, &row.who, &head, err);
+		if (status == TL_OK && head->kind == TL_FOLD_EXCLUDED)
+			fold->counts.excluded_count++;
+		else if (status == TL_OK)
+			status = read_script(fold, &reader, &row, err);
+		if (status < 0)
+			ret = status;
+	}
+	if (ret == TL_OK)
+		ret = tl_folded_read_end(&reader, err);
+	tl_statement_close(st);
+	tl_folded_reader_release(&reader);
+	return ret;
+}
+
 int tl_fold_sums(struct tl_fold *fold, struct tl_error *err)
 {
 	int64_t only = only_event(fold);
@@ -303,6 +369,8 @@ int tl_fold_sums(struct tl_fold *fold, struct tl_error *err)
 			ret = status;
 	}
 	tl_statement_close(st);
+	if (ret == TL_OK && fold->needs_text)
+		return fold_text(fold, err);
 	if (ret == TL_OK && fold->needs_samples)
 		ret = fold_odd_samples(fold, err);
 	return ret;

@@ -169,6 +169,17 @@ static void merge_lines(const struct tl_fold *fold, struct tl_folded *out)
 }
 
 /* Makes the result of what was summed up so far, and starts anew. */
+void tl_fold_forget(struct tl_fold *fold)
+{
+	fold->sum_count = 0;
+	tl_index_release(&fold->sum_index);
+	tl_interner_release(&fold->lines);
+	fold->counts.sample_count = fold->counts.excluded_count = 0;
+	fold->counts.without_begin_count = 0;
+	fold->counts.without_end_count = fold->counts.rule_lost_count = 0;
+	fold->has_times = false;
+}
+
 int tl_fold_finish(struct tl_fold *fold, struct tl_folded *out, struct tl_error *err)
 {
 	int ret;
@@ -179,13 +190,7 @@ int tl_fold_finish(struct tl_fold *fold, struct tl_folded *out, struct tl_error 
 		merge_lines(fold, out);
 	else
 		tl_folded_release(out);
-	fold->sum_count = 0;
-	tl_index_release(&fold->sum_index);
-	tl_interner_release(&fold->lines);
-	fold->counts.sample_count = fold->counts.excluded_count = 0;
-	fold->counts.without_begin_count = 0;
-	fold->counts.without_end_count = fold->counts.rule_lost_count = 0;
-	fold->has_times = false;
+	tl_fold_forget(fold);
 	return ret;
 }
 

@@ -82,6 +82,7 @@ struct tl_fold {
 	size_t line_weight_capacity;
 
 	uint64_t emitted_count; /* times that a line of them was added to */
+	bool needs_text;	/* every sample depends on those before it */
 	bool needs_samples;	/* a sum was met whose lines only its samples can tell */
 
 	struct tl_folded counts; /* without lines */
@@ -121,6 +122,8 @@ int tl_fold_choose(struct tl_fold *fold, struct tl_error *err);
 /* stack_sums.c */
 int tl_fold_add(struct tl_fold *fold, const struct tl_fold_sum *key, uint64_t weight,
 		struct tl_error *err);
+/* Drops what was summed up so far. */
+void tl_fold_forget(struct tl_fold *fold);
 /* Makes the result of what was summed up so far, and starts anew. */
 int tl_fold_finish(struct tl_fold *fold, struct tl_folded *out, struct tl_error *err);
 
