@@ -289,11 +289,10 @@ static int write_window(const struct tl_folded *folded, const struct tl_time_ran
 			ret = fail_system(err, path.data, "cannot be written");
 	}
 	tl_text_release(&path);
-	if (!files->file_count)
-		files->sum = (struct tl_folded) { .unit = folded->unit,
-						  .lost_count = folded->lost_count,
-						  .is_sampled = folded->is_sampled };
-	snprintf(files->sum.event, sizeof(files->sum.event), "%s", folded->event);
+	memcpy(files->sum.unit, folded->unit, sizeof(folded->unit));
+	memcpy(files->sum.event, folded->event, sizeof(folded->event));
+	files->sum.lost_count = folded->lost_count;
+	files->sum.is_sampled = folded->is_sampled;
 	files->sum.sample_count += folded->sample_count;
 	files->sum.total_weight += folded->total_weight;
 	files->sum.excluded_count += folded->excluded_count;

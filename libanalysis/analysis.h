@@ -694,7 +694,7 @@ struct tl_folded_line {
 struct tl_folded {
 	struct tl_folded_line *lines; /* sorted by bytes, no duplicates */
 	size_t line_count;
-	const char *unit;      /* "ns", "us", "samples", "events" */
+	char unit[32];	       /* "ns", "us", "samples", "events", "intervals" */
 	char event[128];       /* which event was folded */
 	uint64_t sample_count; /* samples, or intervals, inside */
 	uint64_t total_weight;

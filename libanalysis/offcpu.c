@@ -296,9 +296,10 @@ int tl_fold_offcpu(struct tl_fold *fold, struct tl_fold_windows *windows, struct
 
 	snprintf(fold->counts.event, sizeof(fold->counts.event), "%s",
 		 is_wakeup ? "sleep until woken" : "off-CPU time");
-	fold->counts.unit = fold->opt->weight == TL_WEIGHT_COUNT ? "intervals"
-			    : fold->opt->weight == TL_WEIGHT_NS	 ? "ns"
-								 : "us";
+	snprintf(fold->counts.unit, sizeof(fold->counts.unit), "%s",
+		 fold->opt->weight == TL_WEIGHT_COUNT ? "intervals"
+		 : fold->opt->weight == TL_WEIGHT_NS  ? "ns"
+						      : "us");
 	if (ret == TL_OK)
 		ret = tl_statement_open(
 			&st, fold->store,

@@ -241,28 +241,20 @@ static int choose_compat(struct tl_fold *fold, const struct tl_fold_event **chos
 
 static int set_unit(struct tl_fold *fold, const struct tl_fold_event *event, struct tl_error *err)
 {
-	bool is_time = event->unit && !strcmp(event->unit, "ns");
+	const char *unit = event->unit ? event->unit : "events";
 
-	/* The result outlives the memory that the event's own words are in. */
-	fold->counts.unit = is_time ? "ns" : "events";
-	switch (fold->opt->weight) {
-	case TL_WEIGHT_PERIOD:
-		return TL_OK;
-	case TL_WEIGHT_COUNT:
-		fold->counts.unit = "samples";
-		return TL_OK;
-	case TL_WEIGHT_NS:
-	case TL_WEIGHT_US:
-		break;
+	if (fold->opt->weight == TL_WEIGHT_COUNT)
+		unit = "samples";
+	if (fold->opt->weight == TL_WEIGHT_US || fold->opt->weight == TL_WEIGHT_NS) {
+		if (!event->unit || strcmp(event->unit, "ns") != 0)
+			return tl_fail(err, TL_USAGE,
+				       "the periods of %s count %s, not time: weigh by period or "
+				       "count, or fold cpu-clock or task-clock",
+				       event->name,
+				       event->unit ? event->unit : "something unknown");
+		unit = fold->opt->weight == TL_WEIGHT_US ? "us" : "ns";
 	}
-	if (!is_time)
-		return tl_fail(
-			err, TL_USAGE,
-			"the periods of %s count %s, not time: weigh by period or count; "
-			"time on the CPU needs the event cpu-clock or task-clock, time off it "
-			"is asked for with --offcpu",
-			event->name, event->unit ? event->unit : "something unknown");
-	fold->counts.unit = fold->opt->weight == TL_WEIGHT_US ? "us" : "ns";
+	snprintf(fold->counts.unit, sizeof(fold->counts.unit), "%s", unit);
 	return TL_OK;
 }
 
