@@ -71,7 +71,8 @@ static int run(const void *values, size_t operand_count, char **operands, struct
 	ret = open_source(&in, &importer, operands[0], err);
 	if (ret == TL_OK)
 		ret = tl_import(importer, in, &import_options, &sink, &result, err);
-	tl_error_source(err, operands[0]);
+	if (ret < 0)
+		tl_error_source(err, operands[0]);
 	tl_input_close(in);
 	return ret;
 }

@@ -60,7 +60,7 @@ static int print_case(struct output *output, const struct tl_info *info, struct 
 		{ "process_count", "processes", COLUMN_INTEGER, false },
 		{ "thread_count", "threads", COLUMN_INTEGER, false },
 		{ "sample_count", "samples", COLUMN_INTEGER, false },
-		{ "stack_count", "distinct stacks", COLUMN_INTEGER, false },
+		{ "stack_count", "call tree nodes", COLUMN_INTEGER, false },
 		{ "schema_version", "schema version", COLUMN_INTEGER, false },
 	};
 	const struct cell cells[COUNT(columns)] = {

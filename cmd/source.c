@@ -232,7 +232,8 @@ static int import_file(struct walk *walk, const char *path, bool is_found, struc
 		ret = fail_unknown(in, is_case, err);
 	if (ret == TL_OK)
 		ret = import_source(walk, in, in, path, importer, err);
-	tl_error_source(err, path);
+	if (ret < 0)
+		tl_error_source(err, path);
 	tl_input_close(in);
 	return settle(walk, ret, err);
 }
@@ -255,7 +256,8 @@ static int import_directory_source(struct walk *walk, const char *path, struct t
 	    tl_input_open_beside(&content, in, "data", &ignored) == TL_OK &&
 	    probe(content, &importer, &is_case, &ignored) == TL_OK && importer) {
 		ret = import_source(walk, in, content, path, importer, err);
-		tl_error_source(err, path);
+		if (ret < 0)
+			tl_error_source(err, path);
 		ret = settle(walk, ret, err);
 		ret = ret < 0 ? ret : 1;
 	}

@@ -106,6 +106,8 @@ for case in "$top"/*/*/; do
 	for candidate in input*; do
 		[ -e "$candidate" ] && input=$candidate
 	done
+	# A checkout makes all files new; binaries that are newer than a recording are not believed.
+	[ ! -d symfs ] || find symfs -type f -exec touch -d 2001-01-01 {} + 2>/dev/null
 	while IFS= read -r line || [ -n "$line" ]; do
 		[ -n "$line" ] || continue
 		expected=${line%% *}

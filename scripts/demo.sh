@@ -3,8 +3,8 @@
 set -eu
 program=$(realpath "$1")
 cd "$(dirname "$0")/.."
-recording=testdata/perf/fp-threads/perf.data
-cache=testdata/perf/fp-threads/buildid
+recording=testdata/perf/clock-mono/perf.data
+cache=testdata/perf/clock-mono/buildid
 out=$(dirname "$1")/demo
 mkdir -p "$out"
 rm -f "$out/demo.db"
