@@ -374,7 +374,9 @@ static struct case_request request_of(const struct collapse_options *opt, size_t
 	bool is_off = opt->offcpu || opt->wakeup;
 	bool has_times = opt->ranges.count || opt->window;
 	bool is_compat = opt->compat != TL_COMPAT_NATIVE;
-	struct case_request request = { .sources = &opt->sources, .want = TL_WANT_SAMPLES };
+	struct case_request request = { .sources = &opt->sources,
+					.want = TL_WANT_SAMPLES,
+					.like_perf = is_compat };
 
 	if (is_off)
 		request.want |= TL_WANT_SWITCHES;

@@ -215,6 +215,7 @@ struct case_request {
 	const struct source_options *sources;
 	unsigned want;	     /* TL_WANT_* */
 	bool aggregate_only; /* sums per stack are enough */
+	bool like_perf;	     /* names as perf prints them, right or wrong */
 };
 
 /*

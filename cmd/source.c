@@ -119,6 +119,7 @@ static void fill_options(const struct walk *walk, struct tl_import_options *impo
 	writer->symbols.home_cache = walk->home_cache[0] ? walk->home_cache : NULL;
 	writer->symbols.want_inlines = s->want_inlines;
 	writer->symbols.no_symbols = s->no_symbols;
+	writer->symbols.like_perf = walk->request->like_perf;
 }
 
 static void tell_source(const struct walk *walk, const struct tally *tally, const char *source,

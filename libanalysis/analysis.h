@@ -604,6 +604,11 @@ struct tl_symbol_options {
 	bool no_default_dirs; /* do not look into ~/.debug and /usr/lib/debug */
 	bool want_inlines;    /* store inlined frames too */
 	bool no_symbols;      /* name nothing */
+	/*
+	 * Names as perf 6.1 prints them, right or wrong: stubs of .plt in the order of their
+	 * relocations, and where names overlap the one that its tree meets first.
+	 */
+	bool like_perf;
 };
 
 /* ---- the timeline file -------------------------------------------------------------------- */

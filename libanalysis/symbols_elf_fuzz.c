@@ -25,11 +25,12 @@ static void names(const uint8_t *data, size_t size, struct symbols_table *table)
 	size_t count;
 
 	table->is_mangled = true;
+	table->is_like_perf = size & 1;
 	if (symbols_elf_open_memory(&elf, "fuzz", copy(data, size), size, NULL) < 0)
 		return;
 	symbols_elf_load(table, &elf, &elf, NULL);
 	symbols_elf_segments(&elf, &segments, &count, NULL);
-	if (symbols_elf_open_debugdata(&inner, &elf, NULL) == TL_OK) {
+	if (!table->is_like_perf && symbols_elf_open_debugdata(&inner, &elf, NULL) == TL_OK) {
 		symbols_elf_load(table, &inner, &elf, NULL);
 		symbols_elf_close(&inner);
 	}

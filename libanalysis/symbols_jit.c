@@ -170,13 +170,18 @@ int symbols_perf_map_parse(struct symbols_jit *jit, char *text, size_t size, str
 		entry.name = (uint32_t)(name - text);
 		ret = symbols_table_add(&jit->table, &entry, err);
 	}
-	return ret == TL_OK ? make_spans(jit, err) : ret;
+	if (ret < 0 || !jit->table.is_like_perf)
+		return ret < 0 ? ret : make_spans(jit, err);
+	symbols_table_end_stage(&jit->table, false);
+	return symbols_table_finish(&jit->table, err);
 }
 
 static struct symbols_entry *find_span(struct symbols_jit *jit, uint64_t ip)
 {
 	size_t low = 0, high = jit->span_count;
 
+	if (jit->table.tree)
+		return symbols_perf_tree_find(&jit->table, ip);
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
@@ -504,6 +509,7 @@ static int visit_perf_map(const char *path, void *payload, struct tl_error *err)
 		return tl_fail(err, ret, "%s", why.text);
 	if (ret < 0)
 		return 0;
+	dso->jit.table.is_like_perf = dso->symbols->options.like_perf;
 	ret = symbols_perf_map_parse(&dso->jit, text, size, &why);
 	if (ret == TL_NOMEM)
 		return tl_fail(err, ret, "%s", why.text);

@@ -388,8 +388,9 @@ static int take_names(struct search *search, struct tl_error *err)
 	int ret;
 
 	dso->table.is_mangled = true;
+	dso->table.is_like_perf = dso->symbols->options.like_perf;
 	ret = symbols_elf_load(&dso->table, names, runtime, &why);
-	if (ret == TL_OK && !search->has_names && runtime->debugdata)
+	if (ret == TL_OK && !search->has_names && runtime->debugdata && !dso->table.is_like_perf)
 		ret = take_debugdata(search, &why);
 	if (ret == TL_NOMEM)
 		return tl_fail(err, TL_NOMEM, "%s", why.text);

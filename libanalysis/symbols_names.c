@@ -206,20 +206,27 @@ struct plt {
 };
 
 /* Sizes of what linkers write; on x86 lld leaves sh_entsize 0. */
-static void plt_sizes(const struct symbols_elf *elf, const GElf_Shdr *shdr, struct plt *plt)
+static void plt_sizes(const struct symbols_elf *elf, const GElf_Shdr *shdr, bool like_perf,
+		      struct plt *plt)
 {
 	plt->address = shdr->sh_addr;
 	plt->size = shdr->sh_size;
+	plt->header = plt->entry = shdr->sh_entsize;
 	switch (elf->machine) {
 	case EM_ARM:
 		plt->header = 20;
 		plt->entry = 12;
 		break;
 	case EM_AARCH64:
-	case EM_RISCV:
-	case EM_LOONGARCH:
 		plt->header = 32;
 		plt->entry = 16;
+		break;
+	case EM_RISCV:
+	case EM_LOONGARCH:
+		if (!like_perf) {
+			plt->header = 32;
+			plt->entry = 16;
+		}
 		break;
 	case EM_SPARC:
 		plt->header = 48;
@@ -231,10 +238,10 @@ static void plt_sizes(const struct symbols_elf *elf, const GElf_Shdr *shdr, stru
 		break;
 	case EM_386:
 	case EM_X86_64:
-		plt->header = plt->entry = shdr->sh_entsize > 4 ? shdr->sh_entsize : 16;
+		if (!like_perf && shdr->sh_entsize <= 4)
+			plt->header = plt->entry = 16;
 		break;
 	default:
-		plt->header = plt->entry = shdr->sh_entsize;
 		break;
 	}
 }
@@ -252,7 +259,7 @@ static int compare_slots(const void *a, const void *b)
 }
 
 /* The relocations of the PLT in the order of their stubs, which is that of their GOT slots. */
-static int read_slots(struct symbols_elf *elf, Elf_Scn *section, bool has_addend,
+static int read_slots(struct symbols_elf *elf, Elf_Scn *section, bool has_addend, bool like_perf,
 		      struct plt_slot **out, size_t *count, struct tl_error *err)
 {
 	Elf_Data *data = elf_getdata(section, NULL);
@@ -279,7 +286,8 @@ static int read_slots(struct symbols_elf *elf, Elf_Scn *section, bool has_addend
 			slots[i].symbol = (uint32_t)GELF_R_SYM(rel.r_info);
 		}
 	}
-	qsort(slots, *count, sizeof(*slots), compare_slots);
+	if (!like_perf)
+		qsort(slots, *count, sizeof(*slots), compare_slots);
 	*out = slots;
 	return TL_OK;
 }
@@ -291,8 +299,9 @@ static bool stub_name(const struct symbols_table *table, Elf_Data *symbols,
 	const struct symbols_entry *target;
 	GElf_Sym sym;
 
-	if (slot->symbol) {
-		if (!symbols || !gelf_getsym(symbols, (int)slot->symbol, &sym) || !sym.st_name ||
+	if (slot->symbol || table->is_like_perf) {
+		if (!symbols || !gelf_getsym(symbols, (int)slot->symbol, &sym) ||
+		    (!sym.st_name && !table->is_like_perf) ||
 		    base + (uint64_t)sym.st_name >= table->strings_size)
 			return false;
 		*name = base + sym.st_name;
@@ -314,15 +323,17 @@ static int add_stubs(struct symbols_table *table, size_t named, struct symbols_e
 	uint64_t at = plt->address + plt->header;
 	int ret = TL_OK;
 
-	if (!plt->entry || plt->entry > UINT32_MAX)
+	if (!plt->address || (!plt->entry && !table->is_like_perf) || plt->entry > UINT32_MAX)
 		return TL_OK;
-	for (size_t i = 0; ret == TL_OK && i < count && at - plt->address < plt->size; i++) {
+	for (size_t i = 0; ret == TL_OK && i < count; i++) {
 		struct symbols_entry entry = { .start = at,
 					       .size = (uint32_t)plt->entry,
 					       .binding = SYMBOLS_GLOBAL,
 					       .flags = SYMBOLS_PLT };
 		struct symbols_table sorted = *table;
 
+		if (at - plt->address >= plt->size && !table->is_like_perf)
+			break;
 		at += plt->entry;
 		sorted.count = named;
 		if (stub_name(&sorted, symbols, &slots[i], base, &entry.name))
@@ -354,9 +365,10 @@ static int load_plt(struct symbols_table *table, struct symbols_elf *elf, bool h
 		    !(name = elf_strptr(elf->elf, names, shdr.sh_name)))
 			continue;
 		if (!strcmp(name, ".plt") && shdr.sh_type == SHT_PROGBITS) {
-			plt_sizes(elf, &shdr, &plt);
-		} else if (!strcmp(name, ".plt.sec") && shdr.sh_type == SHT_PROGBITS) {
-			plt_sizes(elf, &shdr, &second);
+			plt_sizes(elf, &shdr, table->is_like_perf, &plt);
+		} else if (!strcmp(name, ".plt.sec") && shdr.sh_type == SHT_PROGBITS &&
+			   !table->is_like_perf) {
+			plt_sizes(elf, &shdr, table->is_like_perf, &second);
 			second.header = 0;
 		} else if ((!strcmp(name, ".rela.plt") || !strcmp(name, ".rel.plt")) &&
 			   shdr.sh_link == elf->dynsym) {
@@ -367,7 +379,7 @@ static int load_plt(struct symbols_table *table, struct symbols_elf *elf, bool h
 	if (!relocations || !gelf_getshdr(elf_getscn(elf->elf, elf->dynsym), &shdr) ||
 	    !(strings = elf_getdata(elf_getscn(elf->elf, shdr.sh_link), NULL)) || !strings->d_buf)
 		return TL_OK;
-	ret = read_slots(elf, relocations, has_addend, &slots, &count, err);
+	ret = read_slots(elf, relocations, has_addend, table->is_like_perf, &slots, &count, err);
 	if (ret == TL_OK && !has_base)
 		ret = symbols_table_add_strings(table, strings->d_buf, strings->d_size, &base, err);
 	if (ret == TL_OK)
@@ -387,12 +399,15 @@ int symbols_elf_load(struct symbols_table *table, struct symbols_elf *syms,
 
 	if (syms->symtab)
 		ret = load_one_table(table, syms, runtime, syms->symtab, &symtab_base, err);
+	symbols_table_end_stage(table, true);
 	if (ret == TL_OK && syms->dynsym) {
 		ret = load_one_table(table, syms, runtime, syms->dynsym, &dynsym_base, err);
 		has_base = syms == runtime;
 	}
-	if (ret == TL_OK)
+	symbols_table_end_stage(table, true);
+	if (ret == TL_OK && (table->count || !table->is_like_perf))
 		ret = load_plt(table, runtime, has_base, dynsym_base, err);
+	symbols_table_end_stage(table, false);
 	if (ret == TL_OK)
 		ret = symbols_table_sort(table, err);
 	if (ret == TL_OK)

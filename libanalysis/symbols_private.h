@@ -38,6 +38,14 @@ struct symbols_table {
 	uint32_t *wider; /* nearest entry before this one, of those with a size, that ends after it;
 			    NULL: no overlaps */
 	bool is_mangled; /* aliases are judged by their demangled names */
+	/* as perf has it: see symbols_perf_tree.c */
+	bool is_like_perf; /* set before anything is added */
+	struct symbols_perf_tree *tree;
+	struct symbols_stage {
+		uint32_t end; /* entries that had been added then */
+		bool has_aliases;
+	} stages[3];
+	size_t stage_count;
 	struct tl_arena shown_arena;
 	struct symbols_shown {
 		const char *name, *linkage_name;
@@ -46,6 +54,11 @@ struct symbols_table {
 };
 
 void symbols_table_release(struct symbols_table *table);
+/* What was added until now came together; aliases among it are sorted out before more comes. */
+void symbols_table_end_stage(struct symbols_table *table, bool has_aliases);
+/* Of two names of one place, is it the first that is shown? */
+bool symbols_table_prefers(const struct symbols_table *table, const struct symbols_entry *a,
+			   const struct symbols_entry *b);
 /* Appends `size` bytes and a terminator; *base is where they begin. */
 int symbols_table_add_strings(struct symbols_table *table, const char *bytes, size_t size,
 			      uint32_t *base, struct tl_error *err);
@@ -71,6 +84,12 @@ static inline const char *symbols_table_name(const struct symbols_table *table,
 {
 	return table->strings + entry->name;
 }
+
+struct symbols_perf_tree;
+
+int symbols_perf_tree_make(struct symbols_table *table, struct tl_error *err);
+struct symbols_entry *symbols_perf_tree_find(const struct symbols_table *table, uint64_t address);
+void symbols_perf_tree_release(struct symbols_perf_tree *tree); /* accepts NULL */
 
 /* ---- files: symbols_file.c ------------------------------------------------------------------ */
 

@@ -15,6 +15,7 @@ void symbols_table_release(struct symbols_table *table)
 	free(table->strings);
 	free(table->wider);
 	free(table->shown);
+	symbols_perf_tree_release(table->tree);
 	tl_arena_release(&table->shown_arena);
 	memset(table, 0, sizeof(*table));
 }
@@ -50,7 +51,16 @@ int symbols_table_add(struct symbols_table *table, const struct symbols_entry *e
 	if (ret < 0)
 		return ret;
 	table->entries[table->count++] = *entry;
+	if (table->is_like_perf)
+		table->entries[table->count - 1].shown = (uint32_t)table->count;
 	return TL_OK;
+}
+
+void symbols_table_end_stage(struct symbols_table *table, bool has_aliases)
+{
+	if (table->stage_count < sizeof(table->stages) / sizeof(table->stages[0]))
+		table->stages[table->stage_count++] =
+			(struct symbols_stage) { (uint32_t)table->count, has_aliases };
 }
 
 /* ---- sorting ---- */
@@ -185,6 +195,8 @@ int symbols_table_finish(struct symbols_table *table, struct tl_error *err)
 
 	free(table->wider);
 	table->wider = NULL;
+	if (table->is_like_perf)
+		return table->tree ? TL_OK : symbols_perf_tree_make(table, err);
 	clip_guesses(table);
 	for (size_t i = 0; i + 1 < table->count && !overlaps; i++)
 		overlaps = entry_end(&e[i]) > e[i + 1].start && e[i].start != e[i + 1].start;
@@ -260,8 +272,8 @@ static bool is_old_syscall_alias(const char *name)
 }
 
 /* perf's order of preference, so that the same alias is shown. */
-static bool keeps(const struct symbols_table *table, const struct symbols_entry *a,
-		  const struct symbols_entry *b)
+bool symbols_table_prefers(const struct symbols_table *table, const struct symbols_entry *a,
+			   const struct symbols_entry *b)
 {
 	int names;
 
@@ -287,7 +299,7 @@ static struct symbols_entry *best_alias(const struct symbols_table *table, size_
 		first--;
 	best = &e[first];
 	for (size_t i = first + 1; i < table->count && e[i].start == best->start; i++)
-		if (!keeps(table, best, &e[i]))
+		if (!symbols_table_prefers(table, best, &e[i]))
 			best = &e[i];
 	return best;
 }
@@ -304,6 +316,8 @@ struct symbols_entry *symbols_table_find(const struct symbols_table *table, uint
 	size_t low = 0, high = table->count;
 	uint32_t i;
 
+	if (table->tree)
+		return symbols_perf_tree_find(table, address);
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
