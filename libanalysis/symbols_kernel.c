@@ -239,7 +239,9 @@ bool symbols_is_this_boot(const struct tl_symbols *s, const char **why)
 					: "the recording does not name its host";
 	else if (!s->recording.os_release || strcmp(s->recording.os_release, host.release) != 0)
 		*why = "recorded with another kernel release";
-	else if (!s->recording.end_unix_ns || s->recording.end_unix_ns < boot_time_ns())
+	else if (!s->recording.end_unix_ns)
+		*why = "when it was recorded is not known";
+	else if (s->recording.end_unix_ns < boot_time_ns())
 		*why = "recorded before this machine was started";
 	else
 		return true;

@@ -4,6 +4,7 @@
  */
 #include "symbols_example.h"
 
+#include <lzma.h>
 #include <sys/utsname.h>
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
@@ -260,6 +261,42 @@ static void a_vmlinux_of_another_build_is_refused_in_words(void **state)
 		strstr(tl_symbols_reason(kernel), "6a69686766656463626139383736353433323130"));
 }
 
+/* The file of a module as distributions ship it: compressed, and linked by nobody. */
+static void a_compressed_module_is_named_from_its_first_code(void **state)
+{
+	static const struct example_symbol names[] = {
+		{ "_Z3runv", 0x10, 16, STB_LOCAL, STT_FUNC, 0, EXAMPLE_TEXT },
+	};
+	const struct tl_symbol_options options = { .symfs = example_root };
+	struct tl_symbols_dso *module;
+	size_t size, packed_size = 0;
+	uint8_t *plain = example_build(&(struct example_elf) { .type = ET_REL,
+							       .build_id = id_bytes,
+							       .build_id_size = 20,
+							       .symbols = names,
+							       .symbol_count = COUNT(names) },
+				       &size);
+	uint8_t *packed = malloc(size + 1024);
+
+	(void)state;
+	assert_non_null(packed);
+	assert_int_equal(lzma_easy_buffer_encode(6, LZMA_CHECK_CRC32, NULL, plain, size, packed,
+						 &packed_size, size + 1024),
+			 LZMA_OK);
+	example_write("lib/modules/6.1/kernel/fs/my-fs.ko.xz", packed, packed_size);
+	free(plain);
+	free(packed);
+	assert_int_equal(tl_symbols_open(&symbols, &options, NULL, NULL), TL_OK);
+	module = module_at("/lib/modules/6.1/kernel/fs/my-fs.ko.xz", UINT64_C(0xffffffffc0200000),
+			   id_bytes);
+	assert_string_equal(name_at(module, 0x18), "_Z3runv"); /* the kernel's are not demangled */
+	assert_string_equal(name_at(module, 0x28), "none");
+	module = module_at("/lib/modules/6.1/kernel/fs/my-fs.ko.xz", UINT64_C(0xffffffffc0200000),
+			   other_bytes);
+	assert_string_equal(name_at(module, 0x18), "none");
+	assert_int_equal(tl_symbols_status(module), TL_DSO_MISMATCH);
+}
+
 static void the_running_kernel_does_not_name_another_build(void **state)
 {
 	struct tl_symbols_dso *kernel;
@@ -357,6 +394,7 @@ int main(void)
 		TEST(a_module_is_not_named_when_the_kernel_was_moved),
 		TEST(a_vmlinux_comes_first_and_is_not_demangled),
 		TEST(a_vmlinux_of_another_build_is_refused_in_words),
+		TEST(a_compressed_module_is_named_from_its_first_code),
 		TEST(the_running_kernel_does_not_name_another_build),
 		TEST(the_running_kernel_is_not_guessed),
 		TEST(kallsyms_of_any_bytes_do_no_harm),
