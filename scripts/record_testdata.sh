@@ -136,8 +136,8 @@ perl_fold() {
 	shift
 	[ -n "${FLAMEGRAPH:-}" ] || { complain "$case_name: no $file without FLAMEGRAPH"; return; }
 	perf script --no-inline --ns -F comm,pid,tid,time,period,event,ip,sym,dso \
-		-i "$out/$case_name/perf.data" 2>/dev/null >script
-	perl "$FLAMEGRAPH/stackcollapse-perf.pl" "$@" script 2>/dev/null >"$out/$case_name/$file"
+		-i "$out/$case_name/perf.data" 2>/dev/null >perf.txt
+	perl "$FLAMEGRAPH/stackcollapse-perf.pl" "$@" perf.txt 2>/dev/null >"$out/$case_name/$file"
 	told=$(echo "$*" | sed 's/--event-filter=/--event /')
 	echo "$file --compat perl $told --buildid-dir @/buildid --symfs @/symfs" |
 		tr -s ' ' >>"$out/$case_name/folds"

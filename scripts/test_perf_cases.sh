@@ -134,3 +134,134 @@ for case in */ ../perf_script/*/; do
 		done
 	} | verdict "facts ${case#../}"
 done
+
+# ---- the same rows, however they came ---------------------------------------------------------------
+
+# rows CASE: everything that is not a number of the case's own, sorted
+rows() {
+	sqlite3 "$1" <<-'SQL'
+	SELECT 'sample', a.ts, e.name, t.tid, n.text, a.cpu, a.period, y.fields, a.recorded_tid,
+		(SELECT group_concat(ifnull(dso, '?') || '+' || ifnull(address, '?') || ' ')
+		 FROM (SELECT * FROM stack_view WHERE stack_id = a.stack_id ORDER BY level))
+		FROM sample a JOIN event e USING (event_id) LEFT JOIN thread t USING (thread_id)
+		LEFT JOIN string n ON n.string_id = a.name_id LEFT JOIN payload y USING (payload_id)
+		ORDER BY 2, 3, 4, 5, 6, 7, 8, 9, 10;
+	SELECT 'thread', pid, tid, name, start_ts, end_ts FROM thread_view ORDER BY 2, 3, 4, 5, 6;
+	SELECT 'name', pid, tid, ts, name, is_exec FROM thread_name_view ORDER BY 2, 3, 4, 5, 6;
+	SELECT 'state', ts, dur, pid, tid, name, state, cpu, waker_tid FROM thread_state_view
+		ORDER BY 2, 3, 4, 5, 6, 7, 8, 9;
+	SELECT 'event', source, name, sample_count, period_sum FROM event_view ORDER BY 2, 3, 4;
+	SELECT 'dso', source, kind, name, build_id FROM dso_view ORDER BY 2, 3, 4, 5;
+	SELECT 'lost', path, kind, what, count FROM lost_view ORDER BY 2, 3, 4, 5;
+	SELECT 'source', path, record_count, sample_count, first_ts, last_ts FROM source ORDER BY 2;
+	SQL
+}
+
+mkdir "$work/files"
+for case in fp-threads exec switch-task mixed tail-synthesize; do
+	cp "$case/perf.data" "$work/files/$case.data"
+	touch -d '2026-01-02 03:04:05 UTC' "$work/files/$case.data"
+done
+{
+	cd "$work/files" || exit
+	import --no-symbols -o ../forward.db fp-threads.data exec.data switch-task.data mixed.data tail-synthesize.data
+	for file in tail-synthesize mixed switch-task exec fp-threads; do
+		import --no-symbols -o ../backward.db $file.data || cat ../stderr
+	done
+	rows ../forward.db >../forward
+	rows ../backward.db >../backward
+	[ "$(wc -l <../forward)" -gt 200 ] || echo 'too few rows to be convincing'
+	diff ../forward ../backward
+} | verdict 'files imported in another order make the same rows'
+
+{
+	cp "$work/forward.db" "$work/again.db"
+	import --no-symbols -o "$work/again.db" "$work/files/exec.data" && echo 'was taken a second time'
+	grep -q 'is in the case already' "$work/stderr" || cat "$work/stderr"
+	rows "$work/again.db" | diff "$work/forward" -
+} | verdict 'a file that the case has already is refused, and nothing changes'
+
+{
+	import --no-symbols -o "$work/once.db" exec/perf.data
+	"$program" collapse -q "$work/once.db" >"$work/once"
+	import --no-symbols --force -o "$work/once.db" exec/perf.data || cat "$work/stderr"
+	"$program" collapse -q "$work/once.db" >"$work/twice"
+	awk '{ n = $NF; sub(/ [0-9]+$/, ""); print $0, 2 * n }' "$work/once" | diff - "$work/twice"
+} | verdict 'with --force a file counts twice'
+
+{
+	mkdir "$work/piped"
+	for case in fp-threads pipe zstd-pipe big-endian-mixed; do
+		"$program" collapse -q --no-symbols "$case/perf.data" >"$work/file" 2>&1
+		"$program" collapse -q --no-symbols - <"$case/perf.data" 2>&1 | diff "$work/file" -
+		gzip -c "$case/perf.data" >"$work/piped/perf.data.gz"
+		"$program" collapse -q --no-symbols "$work/piped/perf.data.gz" 2>&1 | diff "$work/file" -
+	done
+} | verdict 'standard input and gzip give what the file gives'
+
+# ---- public recordings, when they are at hand ---------------------------------------------------------
+corpus=$(cd ../.. && cd "${TRACELOOM_SHARED:-../shared}/corpus/perf" 2>/dev/null && pwd)
+if [ -z "$corpus" ]; then
+	echo 'ok - public recordings # SKIP they are not here'
+	exit 0
+fi
+
+# public FILE: imports it and runs the SQL of stdin, which must print nothing
+public() {
+	rm -f "$work/case.db"
+	import -o "$work/case.db" "$corpus/$1" || { echo "exit status $?"; cat "$work/stderr"; }
+	sqlite3 "$work/case.db" 2>&1
+}
+
+# counts SAMPLES...: of the events, smallest first
+counts() {
+	sqlite3 "$work/case.db" 'SELECT sample_count FROM event ORDER BY 1' | tr '\n' ' ' >"$work/counts"
+	[ "$(cat "$work/counts")" = "$* " ] || echo "samples by event: $(cat "$work/counts")"
+}
+
+public sleep.compressed.pipe.data <<'SQL' | verdict 'public: arm64, zstd in a pipe; no names of this machine'
+SELECT 'samples ' || count(*) FROM sample HAVING count(*) <> 8;
+SELECT 'times ' || min(ts - clock_offset_ns) || ' ' || max(ts - clock_offset_ns) FROM sample, source
+	HAVING min(ts - clock_offset_ns) <> 405307462931 OR max(ts - clock_offset_ns) <> 405308418372;
+SELECT 'kernel frame named ' || symbol FROM frame_view WHERE context = 'kernel' AND symbol IS NOT NULL;
+SQL
+public fibo.compressed2.pipe.data <<'SQL' | verdict 'public: COMPRESSED2 in a pipe, records over its borders'
+SELECT 'samples ' || count(*) FROM sample HAVING count(*) <> 547;
+SELECT 'lost ' || what FROM lost WHERE kind IN ('damaged', 'truncated');
+SQL
+public quipper.callgraph-3.4.data <<'SQL' | verdict 'public: perf 3.4, attributes of 80 bytes, no rounds'
+SELECT 'samples ' || count(*) FROM sample HAVING count(*) <> 1548;
+-- perf script shows 127 of them
+SELECT 'depth ' || max(depth) FROM stack HAVING max(depth) <> 254;
+SELECT 'pids ' || count(DISTINCT pid) FROM sample JOIN thread USING (thread_id)
+	JOIN process USING (process_id) HAVING count(DISTINCT pid) <> 79;
+SQL
+{
+	public quipper.lost_samples-4.4.data </dev/null
+	counts 14 80 97
+} | verdict 'public: LOST_SAMPLES of perf 4.4'
+public quipper.intel_pt-4.14.data <<'SQL' | verdict 'public: AUXTRACE is skipped, and told'
+SELECT 'samples ' || count(*) FROM sample JOIN event USING (event_id) WHERE name LIKE 'cycles%'
+	HAVING count(*) <> 15;
+SELECT 'nothing is told of AUXTRACE' WHERE NOT EXISTS
+	(SELECT 1 FROM lost WHERE unit = 'bytes' AND kind IN ('skipped', 'unsupported'));
+SQL
+{
+	public quipper.piped.target-3.8.data </dev/null
+	counts 796 798 874 885 922 943
+} | verdict 'public: a pipe of perf 3.8'
+public quipper.piped.corrupted.zero_size_sample-3.2.data <<'SQL' |
+SELECT 'nothing is told of byte 49104' WHERE NOT EXISTS
+	(SELECT 1 FROM lost WHERE kind = 'damaged' AND position = 49104);
+SQL
+	verdict 'public: a record of size 0'
+{
+	public simpleperf.perf_with_two_event_types.data </dev/null
+	counts 2 8
+} | verdict 'public: simpleperf, two events'
+public simpleperf.perf_with_jit_symbol.data <<'SQL' | verdict 'public: simpleperf, symbols in the file'
+SELECT 'samples ' || count(*) FROM sample HAVING count(*) <> 151;
+SELECT 'no name ' || name FROM (SELECT 'java.lang.Thread.run' AS name UNION
+	SELECT 'com.android.simpleperf.debuggable.MainActivity$1.run' UNION SELECT '__start_thread')
+	WHERE name NOT IN (SELECT symbol FROM frame_view WHERE symbol IS NOT NULL);
+SQL
