@@ -133,12 +133,8 @@ static int note_sample(struct perf_import *p, const struct perf_raw *raw, struct
 	if (position < 0 || raw->body_size < (size_t)position + 8)
 		return TL_OK;
 	ns = perf_load_u64(raw->body + position, raw->is_big_endian);
-	if (!perf_is_time(ns))
-		return TL_OK;
-	if (ns > p->last_ns)
-		p->last_ns = ns;
-	if (ns < p->first_ns || !p->first_ns)
-		p->first_ns = ns;
+	if (perf_is_time(ns))
+		perf_note_time(p, ns);
 	return TL_OK;
 }
 

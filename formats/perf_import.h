@@ -102,6 +102,7 @@ struct perf_import {
 	uint64_t record_count, sample_count; /* read in this pass */
 	struct tl_error damage;		     /* the first that ended a pass */
 	uint64_t first_ns, last_ns;	     /* of all records; last 0: no record has a time */
+	uint64_t previous_ns;		     /* of the record before, in the first pass */
 	bool is_lost_superseded;	     /* LOST_SAMPLES tells the same losses better */
 	bool has_deferred;		     /* halves of chains do arrive */
 	uint32_t aux_kind;
@@ -123,6 +124,16 @@ static inline bool perf_is_time(uint64_t ns)
 int perf_tally_add(struct perf_import *p, enum perf_tally_what what, uint64_t number,
 		   uint64_t count, uint64_t position, struct tl_error *err);
 int perf_tally_emit(struct perf_import *p, struct tl_sink *sink, struct tl_error *err);
+
+/* A time met in the first pass. */
+static inline void perf_note_time(struct perf_import *p, uint64_t ns)
+{
+	p->previous_ns = ns;
+	if (ns > p->last_ns)
+		p->last_ns = ns;
+	if (ns < p->first_ns || !p->first_ns)
+		p->first_ns = ns;
+}
 
 /* A diagnostic at once. `position` of UINT64_MAX: nowhere. */
 int perf_tell(struct tl_sink *sink, enum tl_diagnostic_kind kind, const char *what, uint64_t count,

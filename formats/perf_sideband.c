@@ -20,16 +20,28 @@ int perf_decode_into(struct perf_import *p, const struct perf_raw *raw, uint32_t
 	return perf_record_decode(raw, attr, &p->record, err);
 }
 
-static void note_time(struct perf_import *p, struct tl_event *ev, uint64_t ns)
+/*
+ * Recorders before 2.6.38 wrote times into samples only: what else happened, happened where it
+ * stands in the file, behind the sample before it.
+ */
+static bool has_no_trailer(const struct perf_import *p, uint32_t event)
 {
+	return p->events.count && !(p->events.list[event].attr.flags & PERF_ATTR_SAMPLE_ID_ALL);
+}
+
+static void set_time(struct perf_import *p, const struct perf_raw *raw, uint32_t event,
+		     struct tl_event *ev)
+{
+	uint64_t ns = p->record.trailer.time;
+
+	if (!ns && (raw->type == PERF_RECORD_FORK || raw->type == PERF_RECORD_EXIT))
+		ns = p->record.task.time;
+	if (perf_is_time(ns))
+		perf_note_time(p, ns);
+	else if (has_no_trailer(p, event) && p->previous_ns)
+		ns = p->previous_ns + 1;
 	ev->has_ts = perf_is_time(ns);
-	if (!ev->has_ts)
-		return;
-	ev->ts = (int64_t)ns;
-	if (ns > p->last_ns)
-		p->last_ns = ns;
-	if (ns < p->first_ns || !p->first_ns)
-		p->first_ns = ns;
+	ev->ts = ev->has_ts ? (int64_t)ns : 0;
 }
 
 /* ---- records to events ---- */
@@ -138,13 +150,10 @@ static int sideband_event(struct perf_import *p, const struct perf_raw *raw, str
 	struct tl_event ev = { .kind = TL_EVENT_COMM };
 	uint32_t event;
 	int ret = perf_decode_into(p, raw, &event, err);
-	uint64_t ns = p->record.trailer.time;
 
 	if (ret < 0)
 		return TL_READ_SKIPPED;
-	if (!ns && (raw->type == PERF_RECORD_FORK || raw->type == PERF_RECORD_EXIT))
-		ns = p->record.task.time;
-	note_time(p, &ev, ns);
+	set_time(p, raw, event, &ev);
 	set_event(p, raw, &ev);
 	ret = sink->emit(sink, &ev, err);
 	return ret < 0 ? ret : TL_READ_MORE;

@@ -109,6 +109,27 @@ static void samples_keep_the_order_of_the_file(void **state)
 	made_release(&data);
 }
 
+static void record_without_a_time_happened_behind_the_sample_before_it(void **state)
+{
+	struct perf_attr attr = clock_attr;
+	struct made data = { 0 }, first = { 0 }, second = { 0 };
+	char *events;
+
+	(void)state;
+	attr.flags &= ~PERF_ATTR_SAMPLE_ID_ALL;
+	made_u32(&first, 100), made_u32(&first, 101), made_text(&first, "first", 8);
+	finish(&data, PERF_RECORD_COMM, 0, &first);
+	add_sample(&data, 1, 5000);
+	made_u32(&second, 100), made_u32(&second, 101), made_text(&second, "second", 8);
+	finish(&data, PERF_RECORD_COMM, 0, &second);
+	add_sample(&data, 1, 6000);
+	events = file_events(&attr, 1, &data);
+	made_expect(events, "comm task=100/101 name=\"first\"");
+	made_expect(events, "comm ts=5001 task=100/101 name=\"second\"");
+	free(events);
+	made_release(&data);
+}
+
 /* ---- call chains ---- */
 
 static void markers_become_contexts_of_the_frames_behind_them(void **state)
@@ -726,6 +747,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(sideband_at_the_end_comes_before_the_samples),
 		cmocka_unit_test(samples_keep_the_order_of_the_file),
+		cmocka_unit_test(record_without_a_time_happened_behind_the_sample_before_it),
 		cmocka_unit_test(markers_become_contexts_of_the_frames_behind_them),
 		cmocka_unit_test(empty_chain_is_a_chain_of_no_frames),
 		cmocka_unit_test(deferred_half_is_joined_by_thread_and_cookie),
