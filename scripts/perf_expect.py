@@ -270,6 +270,24 @@ def fold(samples, event, count, named):
     return out
 
 
+def fold_off_cpu(samples, formats, names):
+    """Nanoseconds off the CPU by the stack that the thread left with; both ends must be seen."""
+    out, left = Counter(), {}
+    for s in samples:
+        system_name, fields = formats.get(s.fields['attr'].config, ('', {}))
+        if system_name != 'sched:sched_switch':
+            continue
+        prev, following = (int.from_bytes(s.fields['raw'][at:at + 4], sys.byteorder)
+                           for at in (fields['prev_pid'][0], fields['next_pid'][0]))
+        if following in left:
+            line, time = left.pop(following)
+            out[line] += s.time - time
+        if prev and re.search(names or '', s.comm):
+            frames = [folded_frame(f, True) for f in reversed(s.frames)]
+            left[prev] = ';'.join([safe_comm(s.comm)] + frames), s.time
+    return out
+
+
 def first_event(reading):
     """The event of the first sample in time, as for whoever folds perf script's text."""
     hidden = {a.name for a in reading.perf.attrs if (a.type, a.config) == (1, 9)}
@@ -542,6 +560,7 @@ def main():
     ap.add_argument('--symbols', action='store_true', help='name frames, as perf script does')
     ap.add_argument('--all-names', action='store_true', help='also those of the distribution')
     ap.add_argument('--text', choices=('us', 'ns'), help='facts as perf script text can tell them')
+    ap.add_argument('--offcpu', metavar='REGEX', help='fold time off the CPU of these threads')
     ap.add_argument('--inline', action='store_true')
     o = ap.parse_args()
     reading = Reading(o.path)
@@ -568,8 +587,11 @@ def main():
                 a.frames = [(ip, sym if o.all_names or is_kept(dso) else None, dso)
                             for ip, sym, dso in b.frames]
             named = True
-        lines = [k.encode('utf-8') + b' %d\n' % v
-                 for k, v in fold(samples, event, o.count, named).items() if v]
+        if o.offcpu is not None:
+            folded = fold_off_cpu(reading.samples, reading.perf.formats(), o.offcpu)
+        else:
+            folded = fold(samples, event, o.count, named)
+        lines = [k.encode('utf-8') + b' %d\n' % v for k, v in folded.items() if v]
         os.write(1, b''.join(sorted(lines)))
 
 
