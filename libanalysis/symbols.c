@@ -406,31 +406,46 @@ const char *tl_symbols_reason(struct tl_symbols_dso *dso)
 
 /* ---- addresses ---- */
 
-static bool segment_address(const struct symbols_segment *seg, uint64_t offset, uint64_t slack,
-			    uint64_t *address)
+/* Does the segment hold `offset`, give or take `slack`, when it is `size` bytes long? */
+static bool segment_address(const struct symbols_segment *seg, uint64_t offset, uint64_t size,
+			    uint64_t slack, uint64_t *address)
 {
-	uint64_t size = seg->file_size ? seg->file_size : seg->memory_size;
+	uint64_t from = offset + slack, room = size + 2 * slack;
 
-	/* A map begins and ends at pages, so it shows some of the file before and after. */
-	if (offset + slack < seg->offset || offset >= seg->offset + size + slack)
+	if (from < offset || room < size || from - seg->offset >= room)
 		return false;
 	*address = offset - seg->offset + seg->vaddr;
 	return true;
 }
 
+/*
+ * The segment with code comes first, then others; then what a map shows of the file before and
+ * after its segment, because maps begin and end at pages. perf also finds data behind the end of
+ * the file, as far as the segment reaches in memory.
+ */
 bool tl_symbols_address(struct tl_symbols_dso *dso, uint64_t offset, uint64_t *address)
 {
 	static const struct {
-		bool is_exec;
+		bool is_exec, in_memory;
 		uint64_t slack;
-	} tries[] = { { true, 0 }, { false, 0 }, { true, 4095 } };
+	} tries[] = {
+		{ true, false, 0 }, { false, false, 0 }, { true, false, 4095 }, { false, true, 0 }
+	};
 
 	ensure_loaded(dso, NULL);
-	for (size_t t = 0; t < sizeof(tries) / sizeof(tries[0]); t++)
-		for (size_t i = 0; i < dso->segment_count; i++)
-			if (dso->segments[i].is_exec == tries[t].is_exec &&
-			    segment_address(&dso->segments[i], offset, tries[t].slack, address))
+	for (size_t t = 0; t < sizeof(tries) / sizeof(tries[0]); t++) {
+		if (tries[t].in_memory && !dso->symbols->options.like_perf)
+			break;
+		for (size_t i = 0; i < dso->segment_count; i++) {
+			const struct symbols_segment *seg = &dso->segments[i];
+			uint64_t size = tries[t].in_memory || !seg->file_size ? seg->memory_size
+									      : seg->file_size;
+
+			if (seg->is_exec == tries[t].is_exec &&
+			    segment_address(seg, offset, size, tries[t].slack, address))
 				return true;
+		}
+	}
 	return false;
 }
 
