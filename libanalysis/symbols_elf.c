@@ -157,8 +157,11 @@ int symbols_elf_open(struct symbols_elf *out, const char *path, struct tl_error 
 
 	memset(out, 0, sizeof(*out));
 	out->fd = symbols_open_regular(path, &out->st);
+	if (out->fd < 0 && (errno == ENOENT || errno == ENOTDIR))
+		return tl_fail(err, TL_NOTHING, "%s: no such file", path);
 	if (out->fd < 0)
-		return tl_fail(err, TL_IO, "%s: %s", path, strerror(errno));
+		return tl_fail(err, TL_IO, "%s: %s", path,
+			       errno == EINVAL ? "not a regular file" : strerror(errno));
 	out->path = tl_strdup_n(path, strlen(path), err);
 	if (!out->path) {
 		close(out->fd);

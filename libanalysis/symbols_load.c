@@ -5,7 +5,6 @@
  */
 #include "symbols_private.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -218,7 +217,7 @@ static int visit(const char *path, void *payload, struct tl_error *err)
 
 	if (ret == TL_NOMEM)
 		return tl_fail(err, TL_NOMEM, "%s", why.text);
-	if (ret == TL_IO && (errno == ENOENT || errno == ENOTDIR))
+	if (ret == TL_NOTHING)
 		return 0;
 	if (ret < 0)
 		return symbols_note(search->dso, TL_DSO_NOT_ELF, err, "%s", why.text);

@@ -412,12 +412,15 @@ static void what_is_not_elf_is_told(void **state)
 
 static void fifos_and_directories_are_not_opened(void **state)
 {
+	struct tl_symbols_dso *dso;
+
 	(void)state;
 	example_write("usr/bin/x", "", 0);
 	assert_int_equal(mkfifo(example_path("usr/bin/fifo"), 0600), 0);
 	open_with_symfs(NULL);
-	assert_int_equal(tl_symbols_status(make_dso(TL_DSO_FILE, "/usr/bin/fifo", NULL)),
-			 TL_DSO_NOT_ELF);
+	dso = make_dso(TL_DSO_FILE, "/usr/bin/fifo", NULL);
+	assert_int_equal(tl_symbols_status(dso), TL_DSO_NOT_ELF);
+	assert_non_null(strstr(tl_symbols_reason(dso), "not a regular file"));
 	assert_int_equal(tl_symbols_status(make_dso(TL_DSO_FILE, "/usr/bin", NULL)),
 			 TL_DSO_NOT_ELF);
 }

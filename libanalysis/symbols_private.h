@@ -24,7 +24,8 @@ struct symbols_entry {
 	uint64_t start;
 	uint32_t size;	 /* saturates; 0: unknown, until ends are set */
 	uint32_t name;	 /* offset into the strings */
-	uint32_t shown;	 /* index + 1 of the name as shown; 0: nobody asked yet */
+	uint32_t shown;	 /* index + 1 of the name as shown; 0: nobody asked yet. Like perf, until
+			    finished: as which it was added */
 	uint16_t module; /* kallsyms: 0 is the kernel itself */
 	uint8_t binding;
 	uint8_t flags;
@@ -146,8 +147,8 @@ struct symbols_elf {
 };
 
 /*
- * TL_OK, TL_IO (errno text in err: not there, not regular), TL_FORMAT (not ELF, damaged) or
- * TL_NOMEM. The memory form takes over `data` (from malloc), also on failure.
+ * TL_OK, TL_NOTHING (not there), TL_IO (may not be read, not regular), TL_FORMAT (not ELF, damaged)
+ * or TL_NOMEM. The memory form takes over `data` (from malloc), also on failure.
  */
 int symbols_elf_open(struct symbols_elf *out, const char *path, struct tl_error *err);
 int symbols_elf_open_memory(struct symbols_elf *out, const char *name, uint8_t *data, size_t size,
