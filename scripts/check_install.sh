@@ -55,27 +55,12 @@ nm -g --defined-only "$at/lib/libtraceloom.a" 2>/dev/null |
 "$at/bin/traceloom" --version 2>&1 |
 	grep -vxE 'traceloom [0-9]+\.[0-9]+\.[0-9]+ \(case schema [0-9]+\)' | verdict '--version shows both versions'
 
+awk '/^<!-- help:end -->/ { inside = 0 } inside && !/^```/; /^<!-- help:begin -->/ { inside = 1 }' README.md |
+	diff - <("$at/bin/traceloom" help) | verdict 'README.md shows what help prints'
+
 # ---- a program of somebody else ----------------------------------------------------------------------
-cat >"$work/other.c" <<'END'
-#include <stdio.h>
-#include <traceloom/analysis.h>
-int main(int argc, char **argv)
-{
-	struct tl_error err = { 0 };
-	struct tl_store *store = NULL;
-	char text[1024];
-	if (argc < 2 || tl_store_open(&store, argv[1], TL_STORE_READ, &err) < 0)
-		return fprintf(stderr, "%s\n", tl_error_format(&err, text, sizeof(text))), 1;
-	struct tl_folded folded;
-	if (tl_fold(store, &(struct tl_fold_options) { 0 }, &folded, &err) < 0)
-		return fprintf(stderr, "%s\n", tl_error_format(&err, text, sizeof(text))), 1;
-	for (size_t i = 0; i < folded.line_count; i++)
-		printf("%s %llu\n", folded.lines[i].text, (unsigned long long)folded.lines[i].weight);
-	tl_folded_release(&folded);
-	tl_store_close(store);
-	return 0;
-}
-END
+# It is the one that README.md shows.
+awk '/^```$/ { inside = 0 } inside; /^```c$/ { inside = 1 }' README.md >"$work/other.c"
 pkg() {
 	PKG_CONFIG_PATH=$at/lib/pkgconfig pkg-config --define-variable=prefix="$at" "$@" traceloom
 }
