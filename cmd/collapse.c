@@ -195,6 +195,11 @@ static void add_count(struct tl_text *note, uint64_t count, const char *what)
 		tl_text_printf(note, "; %" PRIu64 " %s", count, what);
 }
 
+static const char *plural(uint64_t count)
+{
+	return count == 1 ? "" : "s";
+}
+
 /* What was folded, and everything that was not. */
 static void tell_result(const struct collapse_options *opt, const struct tl_folded *f,
 			uint64_t line_count, const char *more)
@@ -202,10 +207,11 @@ static void tell_result(const struct collapse_options *opt, const struct tl_fold
 	bool is_off = opt->offcpu || opt->wakeup;
 	struct tl_text note = { 0 };
 
-	tl_text_printf(&note, "%s: %" PRIu64 " %s on %" PRIu64 " lines, %" PRIu64 " %s%s%s",
-		       f->event, f->sample_count, is_off ? "intervals" : "samples", line_count,
-		       f->total_weight, f->unit,
-		       !is_off && opt->weight == TL_WEIGHT_PERIOD ? " (period)" : "", more);
+	tl_text_printf(&note, "%s: %" PRIu64 " %s%s on %" PRIu64 " line%s, %" PRIu64 " %s%s%s",
+		       f->event, f->sample_count, is_off ? "interval" : "sample",
+		       plural(f->sample_count), line_count, plural(line_count), f->total_weight,
+		       f->unit, !is_off && opt->weight == TL_WEIGHT_PERIOD ? " (period)" : "",
+		       more);
 	if (f->is_sampled)
 		tl_text_puts(&note, "; only one in several hits was recorded, all of this is an "
 				    "estimate");

@@ -4,8 +4,9 @@
 # through an independent native folder; time off the CPU beside `perf sched timehist`. Prints TAP.
 #
 # Without recordings it makes its own (perf record of scripts/odd_names.c), in many ways of
-# recording. What is not there is skipped: stackcollapse-perf.pl is looked for in $FLAMEGRAPH_DIR and
-# in PATH, inferno-collapse-perf in PATH, the native folder in $TRACELOOM_SHARED (../shared).
+# recording; COMPARE_SYSTEM=1 adds the whole system, whatever runs there. stackcollapse-perf.pl is
+# looked for in $FLAMEGRAPH_DIR and in PATH: without it all is skipped. The others are taken when they
+# are there: inferno-collapse-perf in PATH, the native folder in $TRACELOOM_SHARED (../shared).
 set -u
 program=$(realpath "${1:?PROGRAM}") || exit 2
 shift
@@ -29,8 +30,8 @@ perl_folder=${perl_folder:-$(command -v stackcollapse-perf.pl)}
 [ -f "$perl_folder" ] || perl_folder=
 native_folder=$shared/oracle/folded/reffold.py
 { [ -f "$native_folder" ] && have python3; } || native_folder=
-if [ -z "$perl_folder$native_folder" ] && ! have inferno-collapse-perf; then
-	echo 'ok - folded text beside peers # SKIP no stackcollapse-perf.pl (FLAMEGRAPH_DIR), no other'
+if [ -z "$perl_folder" ]; then
+	echo 'ok - folded text beside peers # SKIP no stackcollapse-perf.pl; FLAMEGRAPH_DIR may tell where'
 	exit 0
 fi
 
@@ -59,8 +60,10 @@ if [ ${#recordings[@]} -eq 0 ]; then
 	record without-chains -F 999 -e cpu-clock
 	record dwarf -F 299 --call-graph dwarf,8192 -e cpu-clock
 	record compressed -F 999 -g -z -e cpu-clock
-	record system-wide -a -F 999 -g -e cpu-clock
-	record switches -a -g -e sched:sched_switch -e sched:sched_wakeup
+	if [ -n "${COMPARE_SYSTEM:-}" ]; then
+		record system-wide -a -F 999 -g -e cpu-clock
+		record switches -a -g -e sched:sched_switch -e sched:sched_wakeup
+	fi
 	perf record -F 999 -g -e cpu-clock -o - -- "$work/odd_names" >"$work/pipe" 2>/dev/null &&
 		recordings+=("$work/pipe")
 	if [ ${#recordings[@]} -eq 0 ]; then
@@ -177,7 +180,7 @@ for recording in "${recordings[@]}"; do
 	event=()
 	[ "$name" = some-without-chains ] && event=(--event "cpu-clock/freq=999,call-graph=fp/")
 	for options in '' '--pid' '--tid' '--kernel' '--jit' '--all' '--addrs' '--all --addrs --tid'; do
-		[ -z "$perl_folder" ] || compare_perl "$options"
+		compare_perl "$options"
 		! have inferno-collapse-perf || compare_inferno "$options"
 		[ -z "$native_folder" ] || compare_native "$options"
 	done

@@ -165,6 +165,7 @@ for variant in gcc sanitized; do
 	start "$variant recordings" scripts/test_perf_cases.sh "$root/$variant/traceloom"
 	start "$variant behaviour" scripts/check_behaviour.sh "$root/$variant/traceloom"
 done
+start 'peers' scripts/compare_folded.sh "$root/gcc/traceloom"
 start 'install' scripts/check_install.sh "$root/gcc" $cc
 start 'fuzzers' scripts/fuzz.sh --brief "$root/fuzz"
 finish
