@@ -132,6 +132,14 @@ static void tell_source(const struct walk *walk, const struct tally *tally, cons
 	tally_tell_findings(tally, source);
 }
 
+/* The library knows of a trouble, the command of the option that helps. */
+static void add_hint(struct tl_error *err, const char *hint)
+{
+	size_t length = strlen(err->text);
+
+	snprintf(err->text + length, sizeof(err->text) - length, "%s", hint);
+}
+
 /* `content` is what `in` is known by: itself, or the main file of a directory. */
 static int import_source(struct walk *walk, struct tl_input *in, struct tl_input *content,
 			 const char *path, const struct tl_importer *importer, struct tl_error *err)
@@ -150,8 +158,11 @@ static int import_source(struct walk *walk, struct tl_input *in, struct tl_input
 
 	fill_options(walk, &import_options, &writer_options);
 	ret = describe(&description, in, content, path, err);
-	if (ret == TL_OK)
+	if (ret == TL_OK) {
 		ret = tl_writer_begin(&writer, walk->store, &description, &writer_options, err);
+		if (ret == TL_USAGE && !walk->is_question)
+			add_hint(err, "; --force imports it again");
+	}
 	if (ret < 0)
 		return ret;
 	tally_init(&tally, tl_writer_sink(writer));
