@@ -439,9 +439,9 @@ out:
 }
 
 int tl_steps_model(struct tl_steps_model *out, const double *x, size_t n,
-		   const struct tl_steps_options *opt, struct tl_error *err)
+		   const struct tl_model_options *opt, struct tl_error *err)
 {
-	static const struct tl_steps_options defaults = { TL_STEPS_MIN_CHANGE, TL_KAPPA };
+	static const struct tl_model_options defaults = { TL_STEPS_MIN_CHANGE, TL_KAPPA };
 	int ret = tl_check_durations(x, n, err);
 
 	opt = opt ? opt : &defaults;

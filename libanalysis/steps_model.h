@@ -123,7 +123,7 @@ struct tl_period {
 	double p;	 /* chance that random onsets agree so well */
 };
 
-struct tl_steps_options {
+struct tl_model_options {
 	double min_change; /* TL_STEPS_MIN_CHANGE */
 	double kappa;	   /* TL_KAPPA */
 };
@@ -153,7 +153,7 @@ struct tl_steps_model {
  * be NULL. Durations must be finite and positive: others are refused in words.
  */
 int tl_steps_model(struct tl_steps_model *out, const double *x, size_t n,
-		   const struct tl_steps_options *opt, struct tl_error *err);
+		   const struct tl_model_options *opt, struct tl_error *err);
 void tl_steps_model_release(struct tl_steps_model *model);
 
 /*

@@ -238,7 +238,7 @@ static void change_below_the_smallest_worth_reporting_is_none(void **state)
 
 static void smallest_change_can_be_chosen(void **state)
 {
-	static const struct tl_steps_options sharp = { 0.02, TL_KAPPA };
+	static const struct tl_model_options sharp = { 0.02, TL_KAPPA };
 	struct tl_steps_model m;
 	double x[N];
 
@@ -370,7 +370,7 @@ static void duration_that_is_none_is_refused(void **state)
 
 static void senseless_options_are_refused(void **state)
 {
-	static const struct tl_steps_options bad = { -1, 3 };
+	static const struct tl_model_options bad = { -1, 3 };
 	struct tl_steps_model m;
 	double x[N];
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "reader.h"
+#include "steps.h"
 
 #define COUNTER_REAL_MASK (1u << 4) /* counter.value */
 
@@ -713,6 +714,8 @@ static int finish(struct tl_writer *w, const struct tl_import_result *result, st
 		ret = update_source(w, result, err);
 	if (ret == TL_OK && w->switch_count)
 		ret = tl_states_derive(w->store, w->source_id, err);
+	if (ret == TL_OK && w->has_steps)
+		ret = tl_steps_derive(w->store, err);
 	if (ret == TL_OK && !tl_store_is_temporary(w->store))
 		ret = tl_store_index(w->store, err);
 	return ret;

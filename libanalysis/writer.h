@@ -194,7 +194,8 @@ struct tl_writer {
 
 	/* the sample before a switch or wakeup that belongs to it */
 	uint32_t last_node, last_thread, last_name;
-	bool has_rows; /* a row with a time was written */
+	bool has_steps; /* slices or marks that are steps */
+	bool has_rows;	/* a row with a time was written */
 	int64_t first_ts, last_ts, newest_ts;
 	uint64_t sample_count, untimed_count, disorder_count;
 	uint64_t switch_count, syscall_count;

@@ -103,6 +103,7 @@ int tl_writer_slice(struct tl_writer *w, const struct tl_event *ev, struct tl_er
 		(uint64_t)!values[5] << 5 | (uint64_t)!s->has_correlation << 8 |
 		(uint64_t)!s->has_external_id << 9 | (uint64_t)!s->has_bytes << 10 |
 		(uint64_t)!s->has_step << 11 | (uint64_t)(s->stream < 0) << 12;
+	w->has_steps |= s->has_step;
 	tl_writer_note_time(w, ev);
 	if (ev->has_ts && s->duration_ns > 0 && !s->is_suspect)
 		note_end(w, ev->ts, s->duration_ns);
@@ -159,6 +160,7 @@ int tl_writer_step(struct tl_writer *w, const struct tl_event *ev, struct tl_err
 
 	if (ret < 0)
 		return ret;
+	w->has_steps = true;
 	tl_writer_note_time(w, ev);
 	return tl_writer_put(w, INSERT_STEP_MARK, values, 5,
 			     (uint64_t)(s->rank < 0) << 2 | (uint64_t)!ev->has_ts << 3 |

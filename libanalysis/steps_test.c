@@ -1,0 +1,219 @@
+/*
+ * steps_test.c - steps of a case through the writer: series, classes, stored rows. The arithmetic
+ * has tests of its own (steps_model_test.c).
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "analysis.h"
+#include "store.h"
+
+static struct tl_store *store;
+static struct tl_writer *writer;
+static struct tl_error err;
+
+static int setup(void **state)
+{
+	(void)state;
+	memset(&err, 0, sizeof(err));
+	return tl_store_open_temporary(&store, &err);
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	tl_store_close(store);
+	return 0;
+}
+
+static void begin(const char *path)
+{
+	const struct tl_source_description source = { .path = path, .importer = "test" };
+	const struct tl_writer_options opt = { .symbols.no_symbols = true };
+
+	assert_int_equal(tl_writer_begin(&writer, store, &source, &opt, &err), TL_OK);
+}
+
+static void commit(void)
+{
+	const struct tl_import_result result = { .records = 1 };
+
+	assert_int_equal(tl_writer_commit(writer, &result, &err), TL_OK);
+}
+
+static void emit(const struct tl_event *ev)
+{
+	struct tl_sink *sink = tl_writer_sink(writer);
+
+	assert_int_equal(sink->emit(sink, ev, &err), TL_OK);
+}
+
+static void mark(int64_t number, int32_t rank, int64_t ts, int64_t duration)
+{
+	struct tl_event ev = { .kind = TL_EVENT_STEP, .has_ts = ts >= 0, .ts = ts };
+
+	ev.step.number = number;
+	ev.step.rank = rank;
+	ev.step.duration_ns = duration;
+	emit(&ev);
+}
+
+/* 100 ms with a little noise; steps 50 to 55 are 30 % slower. */
+static int64_t duration_of(int64_t step)
+{
+	int64_t noise = step * 7919 % 13 * 200000;
+
+	return 100000000 + noise + (step >= 50 && step <= 55 ? 30000000 : 0);
+}
+
+static int64_t value(const char *sql)
+{
+	int64_t result = -1;
+
+	assert_int_equal(tl_store_value(store, sql, -99, &result, &err), TL_OK);
+	return result;
+}
+
+static void a_transient_is_found_and_stored(void **state)
+{
+	struct tl_steps steps;
+	int64_t ts = 0;
+
+	(void)state;
+	begin("train.log");
+	for (int64_t i = 0; i < 120; i++) {
+		mark(i + 1000, 0, ts, duration_of(i));
+		ts += duration_of(i);
+	}
+	commit();
+	assert_int_equal(tl_steps_load(store, NULL, &steps, &err), TL_OK);
+	assert_int_equal(steps.series_count, 1);
+	assert_int_equal(steps.series[0].count, 120);
+	assert_true(steps.series[0].is_alarm);
+	assert_int_equal(steps.series[0].episode_count, 1);
+	assert_string_equal(steps.series[0].episodes[0].kind, "transient");
+	assert_int_equal(steps.series[0].episodes[0].first, 50);
+	assert_int_equal(steps.series[0].episodes[0].last, 55);
+	assert_non_null(strstr(steps.series[0].verdict, "steps 1050-1055"));
+	tl_steps_release(&steps);
+	assert_int_equal(value("SELECT count(*) FROM step"), 120);
+	assert_int_equal(value("SELECT count(*) FROM step WHERE class = 'slow'"), 6);
+	assert_int_equal(value("SELECT min(number) FROM step_view WHERE class = 'slow'"), 1050);
+	assert_int_equal(value("SELECT count(*) FROM episode WHERE json_extract(detail, "
+			       "'$.excess_ns') > 0"),
+			 1);
+}
+
+static void ranks_are_judged_apart(void **state)
+{
+	struct tl_steps steps;
+	const struct tl_steps_options only = { .has_rank = true, .rank = 1 };
+
+	(void)state;
+	begin("train.log");
+	for (int64_t i = 0; i < 20; i++) {
+		mark(i, 0, -1, 100);
+		mark(i, 1, -1, 200);
+	}
+	commit();
+	assert_int_equal(tl_steps_load(store, NULL, &steps, &err), TL_OK);
+	assert_int_equal(steps.series_count, 2);
+	assert_float_equal(steps.series[0].baseline_ns, 100, 1e-6);
+	assert_float_equal(steps.series[1].baseline_ns, 200, 1e-6);
+	tl_steps_release(&steps);
+	assert_int_equal(tl_steps_load(store, &only, &steps, &err), TL_OK);
+	assert_int_equal(steps.series_count, 1);
+	assert_int_equal(steps.series[0].rank, 1);
+	tl_steps_release(&steps);
+}
+
+static void a_mark_without_duration_lasts_until_the_next(void **state)
+{
+	struct tl_steps steps;
+
+	(void)state;
+	begin("train.log");
+	mark(1, -1, 1000, -1);
+	mark(2, -1, 1400, -1);
+	mark(3, -1, 2000, -1); /* its end is not known */
+	commit();
+	assert_int_equal(tl_steps_load(store, NULL, &steps, &err), TL_OK);
+	assert_int_equal(steps.series[0].count, 2);
+	assert_int_equal(steps.series[0].left_out, 1);
+	assert_int_equal(steps.series[0].steps[1].duration_ns, 600);
+	tl_steps_release(&steps);
+}
+
+static void slices_that_match_a_name_are_steps(void **state)
+{
+	const struct tl_steps_options named = { .name_pattern = "^iter ([0-9]+)$" };
+	struct tl_event track = { .kind = TL_EVENT_TRACK };
+	struct tl_event slice = { .kind = TL_EVENT_SLICE, .has_ts = true };
+	struct tl_steps steps;
+	char name[32];
+
+	(void)state;
+	begin("trace.json");
+	track.track.kind = TL_TRACK_THREAD;
+	track.track.task = (struct tl_task) { 7, 8 };
+	track.track.device = track.track.stream = -1;
+	emit(&track);
+	for (int i = 0; i < 10; i++) {
+		snprintf(name, sizeof(name), i % 2 ? "iter %d" : "other %d", i);
+		slice.ts = i * 1000;
+		slice.slice.name = name;
+		slice.slice.name_length = strlen(name);
+		slice.slice.duration_ns = 900;
+		slice.slice.stream = -1;
+		emit(&slice);
+	}
+	commit();
+	assert_int_equal(tl_steps_load(store, NULL, &steps, &err), TL_NOTHING);
+	assert_non_null(strstr(err.text, "--step-name"));
+	memset(&err, 0, sizeof(err));
+	assert_int_equal(tl_steps_load(store, &named, &steps, &err), TL_OK);
+	assert_int_equal(steps.series[0].count, 5);
+	assert_int_equal(steps.series[0].steps[4].number, 9);
+	assert_int_equal(steps.series[0].tid, 8);
+	tl_steps_release(&steps);
+}
+
+static void two_series_are_compared(void **state)
+{
+	struct tl_steps steps;
+	struct tl_steps_comparison c;
+
+	(void)state;
+	begin("train.log");
+	for (int64_t i = 0; i < 40; i++) {
+		mark(i, 0, -1, 100000 + i * 37 % 11 * 100);
+		mark(i, 1, -1, 120000 + i * 37 % 11 * 100);
+	}
+	commit();
+	assert_int_equal(tl_steps_load(store, NULL, &steps, &err), TL_OK);
+	assert_int_equal(tl_steps_compare(&steps.series[0], &steps.series[1], &c, &err), TL_OK);
+	assert_string_equal(c.verdict, "slower");
+	assert_true(c.ratio > 1.18 && c.ratio < 1.22);
+	assert_true(c.ratio_low <= c.ratio && c.ratio <= c.ratio_high);
+	tl_steps_release(&steps);
+}
+
+#define STEPS_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		STEPS_TEST(a_transient_is_found_and_stored),
+		STEPS_TEST(ranks_are_judged_apart),
+		STEPS_TEST(a_mark_without_duration_lasts_until_the_next),
+		STEPS_TEST(slices_that_match_a_name_are_steps),
+		STEPS_TEST(two_series_are_compared),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
