@@ -272,6 +272,22 @@ static int header_record(struct perf_import *p, const struct perf_raw *raw, stru
 
 /* ---- records that are only counted ---- */
 
+/* What was recorded: one entry of pid -1 for all CPUs, or the processes that were attached to. */
+static int thread_map(struct perf_import *p, const struct perf_raw *raw, struct tl_error *err)
+{
+	struct tl_cursor c;
+	uint64_t count;
+	bool is_all;
+
+	tl_cursor_init(&c, raw->body, raw->body_size, raw->offset, raw->is_big_endian);
+	count = tl_get_u64(&c);
+	is_all = tl_get_u64(&c) == UINT64_MAX;
+	if (c.failed || !count)
+		return TL_OK;
+	return perf_facts_meta(&p->facts, "target", is_all ? "all_cpus" : "tasks", is_all ? 8 : 5,
+			       err);
+}
+
 static int hardware_trace(struct perf_import *p, const struct perf_raw *raw, struct tl_error *err)
 {
 	struct tl_cursor c;
@@ -339,6 +355,8 @@ int perf_sideband_record(struct perf_import *p, const struct perf_raw *raw, stru
 	case PERF_RECORD_CALLCHAIN_DEFERRED:
 		p->has_deferred = true;
 		return TL_READ_MORE;
+	case PERF_RECORD_THREAD_MAP:
+		return counted(thread_map(p, raw, err));
 	case PERF_RECORD_AUXTRACE_INFO:
 	case PERF_RECORD_AUXTRACE:
 		return counted(hardware_trace(p, raw, err));
@@ -349,7 +367,6 @@ int perf_sideband_record(struct perf_import *p, const struct perf_raw *raw, stru
 		return TL_READ_MORE;
 	case PERF_RECORD_FINISHED_ROUND: /* book-keeping of the recorder, no data */
 	case PERF_RECORD_ID_INDEX:
-	case PERF_RECORD_THREAD_MAP:
 	case PERF_RECORD_CPU_MAP:
 	case PERF_RECORD_TIME_CONV:
 	case PERF_RECORD_FINISHED_INIT:

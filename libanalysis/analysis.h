@@ -104,7 +104,8 @@ struct tl_task {
 };
 
 /* Keys: hostname os_release arch cpu_desc cpuid cmdline recorder_version cpus_online
- * cpus_available memory_kib first_ts last_ts pid_<what> ... ; free text, stored as it is. */
+ * cpus_available memory_kib first_ts last_ts rank world_size target (all_cpus or tasks) ...; free
+ * text, stored as it is. */
 struct tl_event_meta {
 	const char *key, *value;
 };

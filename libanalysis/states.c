@@ -428,7 +428,14 @@ static int load_idle_threads(struct tl_store *store, struct derivation *d, struc
 			d->idle_threads[d->idle_count++] = tl_column_i64(st, 0);
 	}
 	tl_statement_close(st);
+	/* the recording says so, or an idle thread is seen to leave */
 	if (ret == TL_OK)
+		ret = tl_store_value(store,
+				     "SELECT count(*) FROM source_meta WHERE source_id = (SELECT "
+				     "max(source_id) FROM source) AND key = 'target' AND value = "
+				     "'all_cpus'",
+				     0, &seen, err);
+	if (ret == TL_OK && !seen)
 		ret = tl_store_value(store,
 				     "SELECT 1 FROM sched_switch w JOIN thread t ON t.thread_id = "
 				     "w.prev_thread_id WHERE t.tid = 0 LIMIT 1",

@@ -39,7 +39,6 @@ struct tl_process {
 	uint32_t live_count;		 /* threads begun and not ended */
 	struct tl_process_space *spaces; /* by time; empty: nothing was mapped */
 	size_t space_count, space_capacity;
-	bool has_execed; /* and nothing of the new image is mapped yet */
 	int64_t row_id;
 };
 

@@ -375,11 +375,6 @@ static int map_user(struct tl_writer *w, int64_t ts, const struct tl_event_mmap 
 	uint32_t process, space;
 	int ret = tl_tasks_process(&w->tasks, ts, m->task.pid, &process, err);
 
-	/* until here the thread was inside execve, called from the old image: its frames are there */
-	if (ret == TL_OK && w->tasks.processes[process].has_execed) {
-		w->tasks.processes[process].has_execed = false;
-		ret = push_space(w, process, ts, UINT32_MAX, err);
-	}
 	if (ret == TL_OK)
 		ret = need_space(w, process, ts, &space, err);
 	if (ret == TL_OK && is_jitdump(m->path))
@@ -467,9 +462,12 @@ static int on_comm(struct tl_writer *w, int64_t ts, const struct tl_event_comm *
 	if (ret < 0 || !ev->is_exec)
 		return ret;
 	ret = tl_tasks_process(&w->tasks, ts, ev->task.pid, &process, err);
-	if (ret == TL_OK)
-		w->tasks.processes[process].has_execed = true;
-	return ret;
+	/*
+	 * Until it returns from the kernel the thread's user frames are those of its call of execve,
+	 * in the old image; nobody records when that is. So what the new image has not mapped is
+	 * looked for in the old one, as perf does.
+	 */
+	return ret < 0 ? ret : push_space(w, process, ts, tl_writer_space(w, process, ts), err);
 }
 
 static int on_namespace(struct tl_writer *w, int64_t ts, const struct tl_event_namespace *ev,
