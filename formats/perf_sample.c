@@ -29,7 +29,9 @@ static size_t add_frames(struct perf_import *p, size_t count, const uint8_t *ips
 			mark = TL_FRAME_ADJUSTED;
 			if (ip == PERF_CONTEXT_USER_DEFERRED)
 				break; /* a cookie follows, no address */
-			continue;
+			if (context != TL_CONTEXT_UNKNOWN || ip == PERF_CONTEXT_GUEST)
+				continue;
+			/* a new kernel's marker, or garbage behind a bad frame pointer: kept */
 		}
 		frames[count].ip = ip;
 		frames[count].context = (uint8_t)context;

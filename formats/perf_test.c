@@ -132,7 +132,7 @@ static void record_without_a_time_happened_behind_the_sample_before_it(void **st
 
 /* ---- call chains ---- */
 
-static void markers_become_contexts_of_the_frames_behind_them(void **state)
+static void markers_become_contexts_but_unknown_ones_stay(void **state)
 {
 	const uint64_t ips[] = { PERF_CONTEXT_KERNEL,
 				 0xffffffff81000100,
@@ -148,8 +148,9 @@ static void markers_become_contexts_of_the_frames_behind_them(void **state)
 	(void)state;
 	add_chain(&data, 101, 5000, ips, 8);
 	events = file_events(&chain_attr, 1, &data);
-	made_expect(events, "sample ts=5000 type=0 task=100/101 period=1000 chain=5 "
-			    "k:ffffffff81000100 k:ffffffff81000200 u:400100 u:400200 ?:77");
+	made_expect(events, "sample ts=5000 type=0 task=100/101 period=1000 chain=6 "
+			    "k:ffffffff81000100 k:ffffffff81000200 u:400100 u:400200 "
+			    "?:fffffffffffff448 ?:77");
 	free(events);
 	made_release(&data);
 }
@@ -748,7 +749,7 @@ int main(void)
 		cmocka_unit_test(sideband_at_the_end_comes_before_the_samples),
 		cmocka_unit_test(samples_keep_the_order_of_the_file),
 		cmocka_unit_test(record_without_a_time_happened_behind_the_sample_before_it),
-		cmocka_unit_test(markers_become_contexts_of_the_frames_behind_them),
+		cmocka_unit_test(markers_become_contexts_but_unknown_ones_stay),
 		cmocka_unit_test(empty_chain_is_a_chain_of_no_frames),
 		cmocka_unit_test(deferred_half_is_joined_by_thread_and_cookie),
 		cmocka_unit_test(sample_without_a_known_id_is_kept_and_counted),

@@ -329,15 +329,23 @@ static bool is_wanted(const struct tl_frame_names *names, const struct frame *fr
 	return !(names->opt.user_only && is_kernel) && !(names->opt.kernel_only && is_user);
 }
 
+/* No address, but where one should be: a marker that no reader knows, or garbage. */
+static bool is_unknown_marker(const struct frame *frame)
+{
+	return frame->context == '?' && !frame->dso_id && !frame->symbol_id &&
+	       frame->address >= (uint64_t)-4095;
+}
+
 int tl_frame_names_path(struct tl_frame_names *names, int64_t frame_id, bool is_java,
-			const uint32_t **out, size_t *count, struct tl_error *err)
+			const uint32_t **out, size_t *count, bool *is_marker, struct tl_error *err)
 {
 	enum variant v = is_java ? JAVA : PLAIN;
 	int ret = need_frame(names, frame_id, err);
 	struct path *path;
 
 	*count = 0;
-	if (ret < 0 || !is_wanted(names, &names->frames[frame_id]))
+	*is_marker = ret == TL_OK && is_unknown_marker(&names->frames[frame_id]);
+	if (ret < 0 || *is_marker || !is_wanted(names, &names->frames[frame_id]))
 		return ret;
 	path = shared_path(names, &names->frames[frame_id], v);
 	if (!path->is_made)

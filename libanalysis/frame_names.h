@@ -24,9 +24,11 @@ int tl_frame_names_load(struct tl_frame_names *names, struct tl_error *err);
 /*
  * The texts of a frame, outermost first, as numbers of tl_frame_text: none if it is not wanted or
  * dropped by the rules, more than one with inlined functions. Borrowed until the next call.
+ * *is_marker: it is no frame but a context marker that nobody knows, as garbage in a chain looks.
  */
 int tl_frame_names_path(struct tl_frame_names *names, int64_t frame_id, bool is_java,
-			const uint32_t **path, size_t *count, struct tl_error *err);
+			const uint32_t **path, size_t *count, bool *is_marker,
+			struct tl_error *err);
 const struct tl_interned *tl_frame_text(const struct tl_frame_names *names, uint32_t text);
 size_t tl_frame_text_count(const struct tl_frame_names *names);
 /* The frame as it is recorded; borrowed until close. */

@@ -87,12 +87,12 @@ int tl_tree_open(struct tl_stack_tree **out, struct tl_store *store,
 		ret = tl_fail(err, TL_STORE, "table stack has the id %lld: damaged",
 			      (long long)tree->stack_max);
 	if (ret == TL_OK)
-		ret = tl_grow(&tree->nodes, &tree->node_capacity, 1, err);
+		ret = tl_grow(&tree->nodes, &tree->node_capacity, 2, err);
 	if (ret < 0) {
 		tl_tree_close(tree);
 		return ret;
 	}
-	tree->node_count = 1; /* TL_TREE_TOP */
+	tree->node_count = 2; /* TL_TREE_TOP, TREE_LOST */
 	*out = tree;
 	return TL_OK;
 }
@@ -130,6 +130,9 @@ static bool is_match(struct tl_stack_tree *tree, uint32_t text)
 	}
 	return tree->text_marks[text] == 2;
 }
+
+/* Where the chains are that the rules to be compatible with throw away: it has no children. */
+#define TREE_LOST 1u
 
 static int push(struct tl_stack_tree *tree, uint32_t text, uint32_t *node, struct tl_error *err)
 {
@@ -169,9 +172,16 @@ static int push_frame(struct tl_stack_tree *tree, int64_t frame_id, bool is_java
 		      struct tl_error *err)
 {
 	const uint32_t *path;
+	bool is_marker;
 	size_t count;
-	int ret = tl_frame_names_path(tree->names, frame_id, is_java, &path, &count, err);
+	int ret =
+		tl_frame_names_path(tree->names, frame_id, is_java, &path, &count, &is_marker, err);
 
+	if (*node == TREE_LOST ||
+	    (is_marker && tree->opt.frames.rules.compat != TL_COMPAT_NATIVE)) {
+		*node = TREE_LOST;
+		return ret;
+	}
 	for (size_t i = 0; i < count && ret == TL_OK; i++) {
 		if (tree->opt.max_depth && tree->nodes[*node].depth >= tree->opt.max_depth)
 			break;
@@ -293,6 +303,8 @@ int tl_tree_node(struct tl_stack_tree *tree, int64_t stack_id, bool is_java, uin
 		return ret;
 	if (stack_id > 0 && stack_id <= tree->stack_max && tree->node_of[is_java][stack_id]) {
 		*node = tree->node_of[is_java][stack_id] - 1;
+		if (*node == TREE_LOST)
+			*node = TL_TREE_TOP;
 		return TL_OK;
 	}
 	ret = walk_up(tree, stack_id, tree->node_of[is_java], &count, &known, err);
@@ -306,6 +318,8 @@ int tl_tree_node(struct tl_stack_tree *tree, int64_t stack_id, bool is_java, uin
 		ret = push_frame(tree, step->frame_id, is_java, node, err);
 		tree->node_of[is_java][step->stack_id] = *node + 1;
 	}
+	if (*node == TREE_LOST)
+		*node = TL_TREE_TOP;
 	return ret;
 }
 

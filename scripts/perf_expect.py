@@ -27,6 +27,7 @@ import perf_decode as pd
 CLOCKS = {0: 'realtime', 1: 'monotonic', 4: 'monotonic_raw', 7: 'boottime', 11: 'tai'}
 USER_MARK, KERNEL_MARK = (1 << 64) - 512, (1 << 64) - 128
 DEFERRED_MARK = (1 << 64) - 640
+KNOWN_MARKS = {(1 << 64) - n for n in (32, 128, 512, 640, 2048, 2176, 2560)}
 HEADER = re.compile(r'^(.*?) +(-?\d+)/(-?\d+) +(?:(\d+)\.(\d{9}): +)?(?:(\d+) +)?(\S.*?):'
                     r'(?: +([0-9a-f]+ .*))? *$', re.S)
 FRAME = re.compile(r'^\s*([0-9a-f]+) (.*) \((.*?)\)$')
@@ -339,7 +340,10 @@ def facts(reading):
     cpus = {s.fields['cpu'] for s in shown if 'cpu' in s.fields}
     f['sample_cpus'] = ','.join(str(c) for c in sorted(cpus)) or 'none'
     if not any('stack' in s.fields for s in shown):  # those are unwound, by another program
-        f['max_depth'] = max((len(s.frames) for s in shown), default=0)
+        # a mark that nobody knows stays in the chain: it may be garbage
+        f['max_depth'] = max((len(s.frames) + sum(ip >= pd.MARK and ip not in KNOWN_MARKS
+                                                  for ip in s.fields.get('chain') or ())
+                              for s in shown), default=0)
     for key in ('addr', 'phys', 'cgroup', 'weight', 'data_src', 'data_page', 'code_page'):
         values = [s.fields[key] for s in shown if key in s.fields]
         if values:
