@@ -5,10 +5,12 @@
 
 #include "perf.h"
 #include "perf_script.h"
+#include "strace.h"
 
 const struct tl_importer *const tl_importers[] = {
 	&perf_importer,
 	&perf_script_importer,
+	&strace_importer,
 	NULL,
 };
 

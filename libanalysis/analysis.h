@@ -327,12 +327,13 @@ enum tl_call_timing {
 
 enum tl_call_outcome {
 	TL_CALL_RETURNED,
-	TL_CALL_RESTARTED,  /* ERESTART*: the kernel will call it again */
-	TL_CALL_NO_RETURN,  /* exit, exit_group: never comes back */
-	TL_CALL_KILLED,	    /* the thread ended inside it */
-	TL_CALL_OPEN,	    /* still inside when the log ends: often the finding */
-	TL_CALL_DETACHED,   /* the tracer left */
-	TL_CALL_UNAVAILABLE /* the tracer could not read the result */
+	TL_CALL_RESTARTED,   /* ERESTART*: the kernel will call it again */
+	TL_CALL_NO_RETURN,   /* exit, exit_group: never comes back */
+	TL_CALL_KILLED,	     /* the thread ended inside it */
+	TL_CALL_OPEN,	     /* still inside when the log ends: often the finding */
+	TL_CALL_DETACHED,    /* the tracer left */
+	TL_CALL_UNAVAILABLE, /* the tracer could not read the result */
+	TL_CALL_LOST	     /* its end is missing: the log is damaged there */
 };
 
 struct tl_event_syscall {
@@ -559,6 +560,12 @@ struct tl_import_options {
 	bool is_strict;		 /* the first damage is an error */
 	tl_progress_fn progress; /* may be NULL */
 	void *progress_payload;
+	/* For sources that do not say it themselves. */
+	int64_t argument_bytes; /* of each call's arguments to keep: 0 the usual 256, < 0 none */
+	int32_t pid;		/* of the process that was traced; 0 unknown */
+	bool has_date, has_timezone;
+	int64_t date_ns;     /* Unix time of the date's midnight in UTC */
+	int64_t timezone_ns; /* what local time was ahead of UTC */
 };
 
 enum tl_read {

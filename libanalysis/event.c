@@ -254,6 +254,8 @@ const char *tl_call_outcome_name(enum tl_call_outcome outcome)
 		return "detached";
 	case TL_CALL_UNAVAILABLE:
 		return "unavailable";
+	case TL_CALL_LOST:
+		return "lost";
 	}
 	return "unknown";
 }

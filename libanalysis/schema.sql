@@ -278,7 +278,7 @@ CREATE TABLE syscall (
 	name_id INTEGER NOT NULL REFERENCES string,
 	kind INTEGER NOT NULL, -- 0 system call, 1 library call
 	timing INTEGER NOT NULL, -- 0 measured by the tracer, 1 derived from its two lines, 2 not known
-	outcome INTEGER NOT NULL, -- 0 returned, 1 restarted, 2 no_return, 3 killed, 4 open, 5 detached, 6 unavailable
+	outcome INTEGER NOT NULL, -- 0 returned, 1 restarted, 2 no_return, 3 killed, 4 open, 5 detached, 6 unavailable, 7 lost
 	result INTEGER, -- two's complement
 	error_id INTEGER REFERENCES string, -- ENOENT, ERESTARTSYS, ...
 	operation_id INTEGER REFERENCES string, -- futex operation, ioctl request, ...
@@ -288,7 +288,7 @@ CREATE TABLE syscall (
 	stack_id INTEGER REFERENCES stack,
 	args_length INTEGER, -- bytes of the arguments in the log; more than length(args): cut
 	line INTEGER, -- where it begins: line from 1, or file position
-	args TEXT -- as printed; NULL: not kept
+	args ANY -- as printed, TEXT or BLOB as in string; NULL: not kept
 ) STRICT;
 
 -- Facts: a row of a profiler's timeline: a thread, a device stream, counters, a layer.
@@ -542,7 +542,8 @@ SELECT c.syscall_id, c.ts, c.dur, p.pid, t.tid, m.text AS thread_name, n.text AS
 	CASE c.kind WHEN 0 THEN 'system' ELSE 'library' END AS kind,
 	CASE c.timing WHEN 0 THEN 'measured' WHEN 1 THEN 'derived' ELSE 'untimed' END AS timing,
 	CASE c.outcome WHEN 0 THEN 'returned' WHEN 1 THEN 'restarted' WHEN 2 THEN 'no_return'
-	WHEN 3 THEN 'killed' WHEN 4 THEN 'open' WHEN 5 THEN 'detached' ELSE 'unavailable' END AS outcome,
+	WHEN 3 THEN 'killed' WHEN 4 THEN 'open' WHEN 5 THEN 'detached' WHEN 6 THEN 'unavailable'
+	ELSE 'lost' END AS outcome,
 	c.result, e.text AS error, o.text AS operation, c.fd, f.text AS path, c.timeout_ns, c.args,
 	c.args_length, c.stack_id, c.line
 FROM syscall c JOIN string n ON n.string_id = c.name_id LEFT JOIN thread t USING (thread_id)

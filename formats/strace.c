@@ -1,0 +1,320 @@
+/*
+ * strace.c - the importer of strace and ltrace logs: opens, reads lines, recognises. What a line
+ * says and does is in strace_line.c and its siblings.
+ *
+ * Streams: what is remembered is the threads, their open calls, and one call held back for its
+ * stack.
+ */
+#include <stdlib.h>
+
+#include "formats.h"
+#include "reader.h"
+#include "strace_log.h"
+
+#define HOPELESS_LINES 1000u	    /* without one of a tracer's: not a log */
+#define LONG_HEAD      (256u << 10) /* kept of a line that is too long: its begin */
+#define LONG_TAIL      (64u << 10)  /* and its end, where the result is */
+#define PEEK_BYTES     (64u << 10)
+
+/* ---- lines that are too long ----------------------------------------------------------------- */
+
+struct long_line {
+	char *data;
+	size_t head, tail; /* bytes used of each */
+};
+
+static void add_tail(struct long_line *l, const char *text, size_t len)
+{
+	char *tail = l->data + LONG_HEAD;
+
+	if (len >= LONG_TAIL) {
+		memcpy(tail, text + len - LONG_TAIL, LONG_TAIL);
+		l->tail = LONG_TAIL;
+		return;
+	}
+	if (l->tail + len > LONG_TAIL) {
+		size_t keep = LONG_TAIL - len;
+
+		memmove(tail, tail + l->tail - keep, keep);
+		l->tail = keep;
+	}
+	memcpy(tail + l->tail, text, len);
+	l->tail += len;
+}
+
+/* Begin and end of a line that comes in pieces, as one line. */
+static int read_long(struct strace_log *log, struct tl_line *line, struct tl_error *err)
+{
+	struct long_line l = { .data = tl_alloc(LONG_HEAD + LONG_TAIL, 1, err) };
+	int ret = 1;
+
+	if (!l.data)
+		return TL_NOMEM;
+	strace_note(log, STRACE_BAD_LONG);
+	l.head = line->length < LONG_HEAD ? line->length : LONG_HEAD;
+	memcpy(l.data, line->text, l.head);
+	add_tail(&l, line->text + l.head, line->length - l.head);
+	while (line->is_partial && (ret = tl_input_line(log->in, line, err)) > 0)
+		add_tail(&l, line->text, line->length);
+	memmove(l.data + l.head, l.data + LONG_HEAD, l.tail);
+	if (ret >= 0)
+		ret = strace_line(log, l.data, l.head + l.tail, line->has_newline, err);
+	free(l.data);
+	return ret;
+}
+
+/* ---- colours --------------------------------------------------------------------------------- */
+
+/* Without terminal control sequences: strace --color. */
+static int read_coloured(struct strace_log *log, const struct tl_line *line, struct tl_error *err)
+{
+	char *plain = tl_alloc(line->length + 1, 1, err);
+	size_t used = 0, at = 0, from;
+	int ret;
+
+	if (!plain)
+		return TL_NOMEM;
+	while (at < line->length) {
+		if (line->text[at] == '\033' && at + 1 < line->length &&
+		    line->text[at + 1] == '[') {
+			from = at + 2;
+			while (from < line->length &&
+			       (strace_is_digit(line->text[from]) || line->text[from] == ';' ||
+				line->text[from] == '?'))
+				from++;
+			if (from < line->length && ((line->text[from] | 32) >= 'a') &&
+			    (line->text[from] | 32) <= 'z') {
+				at = from + 1;
+				continue;
+			}
+		}
+		plain[used++] = line->text[at++];
+	}
+	ret = strace_line(log, plain, used, line->has_newline, err);
+	free(plain);
+	return ret;
+}
+
+/* ---- the importer ---------------------------------------------------------------------------- */
+
+static int log_read(void *state, struct tl_sink *sink, struct tl_error *err)
+{
+	struct strace_log *log = state;
+	struct tl_line line;
+	int ret = tl_input_line(log->in, &line, err);
+
+	log->sink = sink;
+	if (ret < 0)
+		return ret;
+	if (ret == 0) {
+		ret = strace_finish(log, err);
+		return ret < 0 ? ret : TL_READ_END;
+	}
+	log->line = line.number;
+	if (line.is_partial)
+		ret = read_long(log, &line, err);
+	else if (memchr(line.text, '\033', line.length))
+		ret = read_coloured(log, &line, err);
+	else
+		ret = strace_line(log, line.text, line.length, line.has_newline, err);
+	if (ret == TL_OK && log->line == HOPELESS_LINES)
+		ret = strace_refuse_early(log, err);
+	return ret < 0 ? ret : TL_READ_MORE;
+}
+
+static void log_close(void *state)
+{
+	struct strace_log *log = state;
+
+	if (!log)
+		return;
+	strace_open_release(&log->tasks, log->broken);
+	strace_tasks_release(&log->tasks);
+	strace_hold_close(log->held);
+	free(log->counts);
+	free(log);
+}
+
+/* ".14008" at the end of a file's name, before the suffix of a compressed one (strace -ff). */
+static int32_t tid_of_name(const char *name)
+{
+	static const char *const suffixes[] = { ".gz", ".zst", ".xz", ".bz2" };
+	size_t len = strlen(name), from;
+	uint64_t tid;
+
+	for (size_t i = 0; i < sizeof(suffixes) / sizeof(suffixes[0]); i++) {
+		size_t n = strlen(suffixes[i]);
+
+		if (len > n && memcmp(name + len - n, suffixes[i], n) == 0) {
+			len -= n;
+			break;
+		}
+	}
+	for (from = len; from && strace_is_digit(name[from - 1]);)
+		from--;
+	if (from == len || from < 2 || name[from - 1] != '.' || len - from > 7 ||
+	    !tl_parse_u64(name + from, len - from, 10, &tid) || tid == 0 || tid > STRACE_PID_MAX)
+		return TL_ID_NONE;
+	return (int32_t)tid;
+}
+
+/* The last line with a time of day, so that rows need not be moved when its date is known. */
+static void peek_last(struct strace_log *log)
+{
+	struct tl_input *in = NULL;
+	struct tl_error ignored = { 0 };
+	const char *name = tl_input_name(log->in), *slash = strrchr(name, '/'), *from;
+	const uint8_t *data;
+	uint64_t size;
+	size_t len;
+
+	if (!strcmp(name, "-") || tl_input_is_compressed(log->in) ||
+	    tl_input_modified_ns(log->in) == 0 ||
+	    tl_input_open_beside(&in, log->in, slash ? slash + 1 : name, &ignored) < 0)
+		return;
+	if (tl_input_size(in, &size, &ignored) < 0 || size == 0 ||
+	    tl_input_window(in, size > PEEK_BYTES ? size - PEEK_BYTES : 0, PEEK_BYTES, &data, &len,
+			    &ignored) < 0) {
+		tl_input_close(in);
+		return;
+	}
+	while (len) {
+		struct strace_prefix prefix;
+		const char *line, *text = (const char *)data;
+		size_t end = text[len - 1] == '\n' ? len - 1 : len;
+
+		from = end ? memrchr(text, '\n', end) : NULL;
+		line = from ? from + 1 : text;
+		strace_prefix(line, (size_t)(text + end - line), &prefix);
+		if (prefix.time == STRACE_TIME_OF_DAY) {
+			log->has_peeked = true;
+			log->peeked_ns = prefix.time_ns;
+			break;
+		}
+		len = (size_t)(line - text);
+	}
+	tl_input_close(in);
+}
+
+static bool looks_like_ltrace(const char *text, size_t len)
+{
+	static const char *const marks[] = { "+++ exited (status ", " SYS_", "= <void>",
+					     "<no return ...>", "\nSYS_" };
+
+	for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++)
+		if (memmem(text, len, marks[i], strlen(marks[i])))
+			return true;
+	return false;
+}
+
+static int log_open(void **state, struct tl_input *in, const struct tl_import_options *opt,
+		    struct tl_error *err)
+{
+	struct strace_log *log = tl_alloc(1, sizeof(*log), err);
+	const uint8_t *head;
+	size_t len;
+	int ret;
+
+	*state = log;
+	if (!log)
+		return TL_NOMEM;
+	log->in = in;
+	if (opt)
+		log->opt = *opt;
+	if (log->opt.argument_bytes == 0)
+		log->opt.argument_bytes = STRACE_ARGUMENT_BYTES;
+	log->keep_bytes = log->opt.argument_bytes > 0 ? (size_t)log->opt.argument_bytes : 0;
+	log->look_bytes = log->keep_bytes > STRACE_LOOK_BYTES ? log->keep_bytes : STRACE_LOOK_BYTES;
+	log->main_tid = TL_ID_NONE;
+	log->file_tid = tid_of_name(tl_input_name(in));
+	log->clock.is_told = log->opt.has_date && log->opt.has_timezone;
+	log->clock.told_ns = log->opt.date_ns - log->opt.timezone_ns;
+	ret = strace_hold_open(&log->held, err);
+	if (ret == TL_OK)
+		ret = tl_input_head(in, &head, &len, err);
+	if (ret < 0)
+		return ret;
+	log->is_ltrace = looks_like_ltrace((const char *)head, len);
+	peek_last(log);
+	return TL_OK;
+}
+
+/* ---- recognising ----------------------------------------------------------------------------- */
+
+struct probe {
+	unsigned good, weak, bad;
+};
+
+static void judge(struct probe *p, const char *text, size_t len, bool is_whole)
+{
+	struct strace_prefix prefix;
+	struct strace_body body;
+	struct strace_return result;
+
+	while (len && (text[len - 1] == ' ' || text[len - 1] == '\r'))
+		len--;
+	if (len == 0)
+		return;
+	strace_prefix(text, len, &prefix);
+	strace_body(text + prefix.length, len - prefix.length, &body);
+	switch (body.kind) {
+	case STRACE_CALL:
+		strace_return(text + prefix.length + body.rest, len - prefix.length - body.rest,
+			      false, &result);
+		if (result.end == STRACE_END_NONE && memmem(text, len, "= <void>", 8))
+			result.end = STRACE_END_RETURNED; /* ltrace */
+		if (result.end != STRACE_END_NONE)
+			p->good++;
+		else if (!is_whole || strace_find_glued(text, len) < len)
+			p->weak++;
+		else
+			p->bad++;
+		break;
+	case STRACE_RESUMED:
+	case STRACE_EXITED:
+	case STRACE_KILLED:
+	case STRACE_SUPERSEDED:
+		p->good++;
+		break;
+	case STRACE_SIGNAL:
+	case STRACE_MESSAGE:
+		p->weak++;
+		break;
+	case STRACE_FOREIGN:
+		if (strace_span_is((struct strace_span) { text, len }, " <unfinished ...>") ||
+		    strace_span_is((struct strace_span) { text, len }, " <detached ...>"))
+			p->good++;
+		else if (len > 3 && /* stacks, dumps */ text[0] == ' ' && strchr(">|*", text[1]) &&
+			 text[2] == ' ')
+			p->weak++;
+		else
+			p->bad++;
+		break;
+	}
+}
+
+static int log_probe(const uint8_t *head, size_t len)
+{
+	const char *at = (const char *)head, *end = at + len;
+	struct probe p = { 0 };
+
+	while (at < end) {
+		const char *newline = memchr(at, '\n', (size_t)(end - at));
+		const char *stop = newline ? newline : end;
+
+		judge(&p, at, (size_t)(stop - at), newline != NULL);
+		at = newline ? newline + 1 : end;
+	}
+	if (p.good == 0)
+		return p.weak && !p.bad ? 30 : 0;
+	return p.good + p.weak >= p.bad ? 90 : 40;
+}
+
+const struct tl_importer strace_importer = {
+	.name = "strace",
+	.summary = "logs of strace and ltrace",
+	.probe = log_probe,
+	.open = log_open,
+	.read = log_read,
+	.close = log_close,
+};

@@ -1,0 +1,154 @@
+/*
+ * strace_log.h - private to the importer of strace and ltrace logs: what it remembers between
+ * lines, and the steps from a line's parts to events.
+ */
+#ifndef STRACE_LOG_H
+#define STRACE_LOG_H
+
+#include "strace.h"
+
+#define STRACE_ARGUMENT_BYTES 256u  /* kept of a call's arguments unless told otherwise */
+#define STRACE_LOOK_BYTES     4096u /* needed of an open call's arguments to look into them */
+#define STRACE_OPEN_MAX	      65536u
+#define STRACE_CLONES_MAX     16u
+#define STRACE_NAMES	      128u
+
+enum strace_bad {
+	STRACE_BAD_LINE,
+	STRACE_BAD_BROKEN,
+	STRACE_BAD_MENDED,
+	STRACE_BAD_RESUMED,
+	STRACE_BAD_LOST,
+	STRACE_BAD_MISMATCH,
+	STRACE_BAD_ORPHAN,
+	STRACE_BAD_DEEP,
+	STRACE_BAD_STACK,
+	STRACE_BAD_NEGATIVE,
+	STRACE_BAD_CUT,
+	STRACE_BAD_SUMMARY,
+	STRACE_BAD_DUMP,
+	STRACE_BAD_LONG,
+	STRACE_BAD_KINDS
+};
+
+/* What is known of a call by its name, looked up once. */
+struct strace_name {
+	char text[32];
+	uint8_t length;
+	bool is_clone, is_exec, is_prctl, is_getpid, is_library;
+	const struct strace_traits *traits;
+};
+
+/* A call on its way out. */
+struct strace_call {
+	struct strace_task *task; /* whose it is; NULL: not known */
+	bool has_ts, has_end;
+	int64_t ts, duration_ns;
+	int64_t end_ns; /* time of the line that ended it; ts if there is none */
+	uint64_t line;
+	struct strace_span name, arguments;
+	uint64_t full_length;
+	enum tl_call_timing timing;
+	enum tl_call_outcome outcome;
+	const struct strace_return *ret; /* NULL: none */
+};
+
+/* Counted by word: signals, exit statuses. */
+struct strace_count {
+	char word[40];
+	uint64_t count;
+};
+
+struct strace_held; /* strace_stack.c */
+
+struct strace_log {
+	struct tl_input *in;
+	struct tl_import_options opt;
+	struct tl_sink *sink; /* of the call of read at hand */
+	size_t keep_bytes;    /* of arguments in events */
+	size_t look_bytes;    /* of open calls' arguments */
+	bool is_ltrace, has_clock, has_pids, has_brackets;
+	struct tl_event_clock clock_told; /* as emitted last */
+	bool has_peeked;
+	int64_t peeked_ns; /* time of day of the last line, looked up in advance */
+	struct strace_clock clock;
+	struct strace_tasks tasks;
+	struct strace_name names[STRACE_NAMES];
+	int32_t file_tid;      /* of a log without pids, from its file's name; TL_ID_NONE unknown */
+	int32_t main_tid;      /* whose the lines without pid are, once known */
+	uint64_t orphan_calls; /* emitted without a thread */
+	int32_t clones[STRACE_CLONES_MAX]; /* tids with an open clone */
+	size_t clone_count;
+
+	struct strace_open *broken; /* its line was written into; not in any task's list */
+	int32_t broken_tid;
+	uint64_t cut_line; /* the newest line that ended in "<unfinished ...>" */
+	int32_t cut_tid;
+	bool in_summary;
+
+	struct strace_held *held;
+	uint64_t line; /* at hand */
+	uint64_t understood, calls, tables;
+	uint64_t relative_line; /* where the deltas ceased to add up */
+	uint8_t duration_digits;
+	bool has_durations;
+	struct {
+		uint64_t count, first;
+	} bad[STRACE_BAD_KINDS];
+	char first_bad[96]; /* printable, for the refusal */
+	char path[4096];    /* unescaped, of the call at hand */
+	struct strace_count *counts;
+	size_t count_count, count_capacity;
+};
+
+static inline void strace_note_at(struct strace_log *log, enum strace_bad kind, uint64_t line)
+{
+	if (log->bad[kind].count++ == 0)
+		log->bad[kind].first = line;
+}
+
+static inline void strace_note(struct strace_log *log, enum strace_bad kind)
+{
+	strace_note_at(log, kind, log->line);
+}
+
+/* strace_calls.c: from parts to events */
+void strace_set_ltrace(struct strace_log *log);
+void strace_break_relative(struct strace_log *log);
+const struct strace_name *strace_name(struct strace_log *log, struct strace_span name);
+/* Whose a line is: of its own number, or of the one thread it can be of; NULL: nobody knows. */
+struct strace_task *strace_owner(struct strace_log *log, int32_t tid, struct tl_error *err);
+int strace_emit_call(struct strace_log *log, const struct strace_call *call, struct tl_error *err);
+/* A thread was met: tells of its birth if a clone that made it is open, and of its name. */
+int strace_meet(struct strace_log *log, const struct strace_prefix *prefix, int64_t ts,
+		struct tl_error *err);
+/* A thread that was not alive is: another life of its number. */
+void strace_revive(struct strace_log *log, struct strace_task *task);
+int strace_emit_exit(struct strace_log *log, struct strace_task *task, bool has_ts, int64_t ts,
+		     struct tl_error *err);
+/* An open call that will not end: emitted with this outcome, and released. */
+int strace_emit_open(struct strace_log *log, struct strace_task *task, struct strace_open *open,
+		     enum tl_call_outcome outcome, struct tl_error *err);
+
+/* strace_stack.c: calls held back until their stack has been read */
+int strace_hold_open(struct strace_held **out, struct tl_error *err);
+void strace_hold_close(struct strace_held *held); /* accepts NULL */
+/* Emits the event, or keeps it until strace_hold_flush if stacks may follow. */
+int strace_hold(struct strace_log *log, const struct tl_event *ev, struct tl_error *err);
+int strace_hold_flush(struct strace_log *log, struct tl_error *err);
+/* " > /usr/lib/libc.so.6(__mmap+0x13) [0x1019b3]" */
+int strace_hold_frame(struct strace_log *log, const char *text, size_t len, struct tl_error *err);
+
+/* strace_line.c: one line */
+int strace_line(struct strace_log *log, const char *text, size_t len, bool has_newline,
+		struct tl_error *err);
+
+/* strace_end.c: what is told when the log has ended */
+int strace_finish(struct strace_log *log, struct tl_error *err);
+/* Fails if no line so far was one of the tracer's. */
+int strace_refuse_early(const struct strace_log *log, struct tl_error *err);
+int strace_count(struct strace_log *log, const char *prefix, const char *word, size_t len,
+		 struct tl_error *err);
+int strace_emit_clock(struct strace_log *log, struct tl_error *err);
+
+#endif
