@@ -206,8 +206,8 @@ struct strace_tasks {
 	size_t count, capacity;
 	struct tl_arena arena;
 	struct tl_index index;
-	struct strace_open *unused; /* to be used again */
-	uint32_t last; /* index of the task asked for last: neighbours are often alike */
+	struct strace_open *unused;	/* to be used again */
+	struct strace_task *memo[1024]; /* asked for lately, by number */
 	uint64_t open_count, clone_count, kept_bytes;
 	size_t live_count; /* of those with a number */
 };

@@ -242,12 +242,24 @@ static size_t skip_to(const char *text, size_t len, size_t at, const char *close
 	return found ? (size_t)(found - text) + close_len : len;
 }
 
+/* Bytes that mean something between arguments, a bit each: quotes, brackets, '/', '<' and ','. */
+static inline bool is_plain(char c)
+{
+	static const uint64_t special[2] = { 0x1000930400000000, 0x2800000028000000 };
+
+	return (uint8_t)c >= 128 || !(special[(uint8_t)c >> 6] >> (c & 63) & 1);
+}
+
 /* Where the argument that begins at `at` ends: at a comma of its own level, or at the end. */
 static size_t argument_end(const char *text, size_t len, size_t at)
 {
 	unsigned depth = 0;
 
-	while (at < len) {
+	for (;;) {
+		while (at < len && is_plain(text[at]))
+			at++;
+		if (at == len)
+			return at;
 		switch (text[at]) {
 		case '"':
 			at = skip_string(text, len, at);
@@ -285,7 +297,6 @@ static size_t argument_end(const char *text, size_t len, size_t at)
 		}
 		at++;
 	}
-	return at;
 }
 
 struct strace_span strace_argument(const char *text, size_t len, unsigned n)

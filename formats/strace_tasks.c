@@ -15,28 +15,25 @@
 
 struct strace_task *strace_task(struct strace_tasks *t, int32_t tid, struct tl_error *err)
 {
-	struct strace_task *task;
+	struct strace_task **memo = &t->memo[(uint32_t)tid % 1024], *task;
 	uint64_t hash;
 	size_t probe = 0;
 	int64_t found;
 
-	if (t->last < t->count && t->tasks[t->last]->tid == tid)
-		return t->tasks[t->last];
+	if (*memo && (*memo)->tid == tid)
+		return *memo;
 	hash = tl_hash_u64((uint32_t)tid, 7);
 	while ((found = tl_index_find(&t->index, hash, &probe)) >= 0) {
-		if (t->tasks[found]->tid == tid) {
-			t->last = (uint32_t)found;
-			return t->tasks[found];
-		}
+		if (t->tasks[found]->tid == tid)
+			return *memo = t->tasks[found];
 	}
 	task = tl_arena_alloc(&t->arena, sizeof(*task), err);
 	if (!task || tl_grow(&t->tasks, &t->capacity, t->count + 1, err) < 0 ||
 	    tl_index_add(&t->index, hash, (uint32_t)t->count, err) < 0)
 		return NULL;
 	*task = (struct strace_task) { .tid = tid, .pid = TL_ID_NONE };
-	t->last = (uint32_t)t->count;
 	t->tasks[t->count++] = task;
-	return task;
+	return *memo = task;
 }
 
 /* How many more bytes may be kept. */

@@ -221,8 +221,25 @@ void tl_index_release(struct tl_index *index)
 
 /* ---- interner ---- */
 
-int tl_intern(struct tl_interner *in, const char *text, size_t len, uint32_t *id,
-	      struct tl_error *err)
+/* Told by length and ends: cheaper than a hash of all, and often enough right. */
+static size_t memo_slot(const char *text, size_t len)
+{
+	const unsigned char *p = (const unsigned char *)text;
+	uint64_t head = 0, tail = 0;
+
+	if (len >= 8) {
+		head = load64(p);
+		tail = load64(p + len - 8);
+	} else if (len) {
+		memcpy(&head, p, len);
+	}
+	return (size_t)(mix(head ^ len * 0x9e3779b97f4a7c15u, tail ^ 0xe7037ed1a0b428dbu) %
+			TL_INTERNER_MEMO);
+}
+
+/* By the index; added if need be. */
+static int intern_indexed(struct tl_interner *in, const char *text, size_t len, uint32_t *id,
+			  struct tl_error *err)
 {
 	uint64_t hash = tl_hash(text, len, 0);
 	size_t probe = 0;
@@ -253,6 +270,26 @@ int tl_intern(struct tl_interner *in, const char *text, size_t len, uint32_t *id
 	in->strings[in->count].length = (uint32_t)len;
 	*id = (uint32_t)in->count++;
 	return TL_OK;
+}
+
+int tl_intern(struct tl_interner *in, const char *text, size_t len, uint32_t *id,
+	      struct tl_error *err)
+{
+	uint32_t *memo = &in->memo[memo_slot(text, len)];
+	int ret;
+
+	if (*memo) {
+		const struct tl_interned *s = &in->strings[*memo - 1];
+
+		if (s->length == len && !memcmp(s->text, text, len)) {
+			*id = *memo - 1;
+			return TL_OK;
+		}
+	}
+	ret = intern_indexed(in, text, len, id, err);
+	if (ret == TL_OK)
+		*memo = *id + 1;
+	return ret;
 }
 
 void tl_interner_release(struct tl_interner *in)

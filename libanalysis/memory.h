@@ -58,7 +58,9 @@ int tl_index_add(struct tl_index *index, uint64_t hash, uint32_t value, struct t
 void tl_index_release(struct tl_index *index);
 
 /* Interned strings: equal text, equal number; numbers from 0 in the order met. */
+#define TL_INTERNER_MEMO 1024
 struct tl_interner {
+	uint32_t memo[TL_INTERNER_MEMO]; /* a number + 1 met lately, by the ends of its text */
 	struct tl_arena arena;
 	struct tl_index index;
 	struct tl_interned {

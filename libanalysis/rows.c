@@ -13,11 +13,12 @@
 #define BATCH_BYTES   (256u << 10) /* some thousand rows: a hand-over costs less than a row */
 #define BATCH_COUNT   4		   /* one being filled, one being written, two between */
 #define STATEMENT_MAX 32
-#define PARAMETER_MAX 64
+#define PARAMETER_MAX (TL_FEED_COLUMNS - 1)
 
 struct batch {
 	size_t used, capacity;
 	char *data;
+	uint32_t statements; /* bit i: it has rows for statement i */
 };
 
 /* In a batch: this, `count` values, then text_length bytes padded to 8. */
@@ -30,6 +31,11 @@ struct row {
 };
 
 struct tl_rows {
+	struct tl_feed feed; /* the writing thread's, with the three below */
+	const struct batch *writing;
+	size_t at;	    /* behind the row at hand */
+	unsigned statement; /* that is being run */
+
 	struct tl_store *store;
 	struct tl_statement *statements[STATEMENT_MAX];
 	uint64_t real_masks[STATEMENT_MAX];
@@ -49,45 +55,42 @@ struct tl_rows {
 	struct tl_error error;
 };
 
-static int write_row(struct tl_rows *rows, const struct row *row, const int64_t *values,
-		     struct tl_error *err)
+/* The next row of the batch that is for the statement at hand. */
+static bool feed_next(struct tl_feed *feed)
 {
-	struct tl_statement *st = rows->statements[row->statement];
-	uint64_t real_mask = rows->real_masks[row->statement];
-	int ret;
+	struct tl_rows *rows = (struct tl_rows *)feed;
 
-	for (unsigned i = 0; i < row->count; i++) {
-		if (row->null_mask >> i & 1) {
-			tl_bind_null(st, (int)i + 1);
-		} else if (real_mask >> i & 1) {
-			double real;
+	while (rows->at < rows->writing->used) {
+		const struct row *row =
+			(const struct row *)(const void *)(rows->writing->data + rows->at);
 
-			memcpy(&real, &values[i], sizeof(real));
-			tl_bind_double(st, (int)i + 1, real);
-		} else {
-			tl_bind_i64(st, (int)i + 1, values[i]);
-		}
+		rows->at += sizeof(*row) + row->count * sizeof(*feed->values) +
+			    ((row->text_length + 7u) & ~(size_t)7);
+		if (row->statement != rows->statement)
+			continue;
+		feed->values = (const int64_t *)(const void *)(row + 1);
+		feed->count = row->count;
+		feed->null_mask = row->null_mask;
+		feed->text = row->has_text ? (const char *)(feed->values + row->count) : NULL;
+		feed->text_length = row->text_length;
+		return true;
 	}
-	if (row->has_text)
-		tl_bind_bytes(st, row->count + 1, (const char *)(values + row->count),
-			      row->text_length);
-	ret = tl_statement_run(st, err);
-	if (row->has_text) /* the batch will be reused, and the next row may have no text */
-		tl_bind_null(st, row->count + 1);
-	return ret;
+	return false;
 }
 
+/* Table by table: rows of a table stay in order, and one statement takes them all. */
 static int write_batch(struct tl_rows *rows, const struct batch *batch, struct tl_error *err)
 {
 	int ret = TL_OK;
 
-	for (size_t at = 0; at < batch->used && ret == TL_OK;) {
-		const struct row *row = (const struct row *)(const void *)(batch->data + at);
-		const int64_t *values = (const int64_t *)(const void *)(row + 1);
-
-		ret = write_row(rows, row, values, err);
-		at += sizeof(*row) + row->count * sizeof(*values) +
-		      ((row->text_length + 7u) & ~(size_t)7);
+	rows->writing = batch;
+	for (unsigned i = 0; i < rows->statement_count && ret == TL_OK; i++) {
+		if (!(batch->statements >> i & 1))
+			continue;
+		rows->statement = i;
+		rows->at = 0;
+		rows->feed.real_mask = rows->real_masks[i];
+		ret = tl_statement_run(rows->statements[i], err);
 	}
 	return ret;
 }
@@ -118,6 +121,7 @@ static void *writer_main(void *payload)
 			rows->error = error;
 		}
 		batch->used = 0;
+		batch->statements = 0;
 		rows->next = (rows->next + 1) % BATCH_COUNT;
 		rows->queued--;
 		rows->is_writing = false;
@@ -185,18 +189,44 @@ int tl_rows_put(struct tl_rows *rows, unsigned statement, const int64_t *values,
 	if (text_length)
 		memcpy((char *)(row + 1) + count * sizeof(*values), text, text_length);
 	batch->used += need;
+	batch->statements |= 1u << statement;
 	return TL_OK;
+}
+
+/* "INSERT INTO t(a, b) VALUES(?, ?)" as an insert of all rows that the feed has. */
+static int feed_sql(const char *sql, struct tl_text *out, struct tl_error *err)
+{
+	static const char insert[] = "INSERT ";
+	const char *values = strstr(sql, " VALUES(");
+	unsigned count = 0;
+
+	for (const char *c = values; c && *c; c++)
+		count += *c == '?';
+	if (!values || strncmp(sql, insert, sizeof(insert) - 1) != 0 || count == 0 ||
+	    count > TL_FEED_COLUMNS)
+		return tl_fail(err, TL_USAGE, "no insert of values: %s", sql);
+	/* a failure ends the import, which undoes more than ABORT's journal of each statement */
+	tl_text_puts(out, "INSERT OR FAIL ");
+	tl_text_add(out, sql + sizeof(insert) - 1, (size_t)(values - sql) - (sizeof(insert) - 1));
+	for (unsigned i = 0; i < count; i++)
+		tl_text_printf(out, "%s c%u", i ? "," : " SELECT", i);
+	tl_text_puts(out, " FROM feed");
+	return out->failed ? tl_fail(err, TL_NOMEM, "out of memory") : TL_OK;
 }
 
 int tl_rows_prepare(struct tl_rows *rows, const char *sql, uint64_t real_mask, unsigned *statement,
 		    struct tl_error *err)
 {
+	struct tl_text fed = { 0 };
 	int ret;
 
 	if (rows->statement_count == STATEMENT_MAX)
 		return tl_fail(err, TL_USAGE, "more than %d kinds of rows", STATEMENT_MAX);
-	ret = tl_statement_open(&rows->statements[rows->statement_count], rows->store, sql, NULL,
-				err);
+	ret = feed_sql(sql, &fed, err);
+	if (ret == TL_OK)
+		ret = tl_statement_open(&rows->statements[rows->statement_count], rows->store,
+					fed.data, NULL, err);
+	tl_text_release(&fed);
 	rows->real_masks[rows->statement_count] = real_mask;
 	if (ret == TL_OK)
 		*statement = rows->statement_count++;
@@ -227,10 +257,13 @@ int tl_rows_open(struct tl_rows **out, struct tl_store *store, struct tl_error *
 	if (!rows)
 		return TL_NOMEM;
 	rows->store = store;
+	rows->feed.next = feed_next;
 	pthread_mutex_init(&rows->lock, NULL);
 	pthread_cond_init(&rows->changed, NULL);
 	for (unsigned i = 0; i < BATCH_COUNT && ret == TL_OK; i++)
 		ret = tl_grow(&rows->batches[i].data, &rows->batches[i].capacity, BATCH_BYTES, err);
+	if (ret == TL_OK)
+		ret = tl_feed_open(store, &rows->feed, err);
 	if (ret == TL_OK && pthread_create(&rows->thread, NULL, writer_main, rows) != 0)
 		ret = tl_fail(err, TL_NOMEM, "cannot start a thread");
 	if (ret < 0) {
@@ -256,6 +289,7 @@ void tl_rows_close(struct tl_rows *rows)
 	}
 	for (unsigned i = 0; i < rows->statement_count; i++)
 		tl_statement_close(rows->statements[i]);
+	tl_feed_close(rows->store);
 	for (unsigned i = 0; i < BATCH_COUNT; i++)
 		free(rows->batches[i].data);
 	pthread_cond_destroy(&rows->changed);

@@ -1,8 +1,8 @@
 /*
- * store.c - the case file: opening, creating, upgrading; statements and transactions. The only
- * file that includes sqlite3.h.
+ * store.c - the case file: opening, creating, upgrading; statements and transactions. Only
+ * this file and store_feed.c know SQLite.
  */
-#include "store.h"
+#include "store_private.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -10,8 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <sqlite3.h>
 
 #include "memory.h"
 #include "schema_sql.h"
@@ -23,18 +21,7 @@
 #define MAGIC_SIZE	  16
 #define APPLICATION_ID_AT 68
 
-struct tl_store {
-	sqlite3 *db;
-	char *path;
-	bool is_temporary, in_transaction;
-};
-
-struct tl_statement {
-	sqlite3_stmt *stmt;
-	struct tl_store *store;
-};
-
-static int fail_sqlite(struct tl_store *store, const char *what, struct tl_error *err)
+int tl_store_fail(struct tl_store *store, const char *what, struct tl_error *err)
 {
 	int code = sqlite3_extended_errcode(store->db);
 
@@ -48,7 +35,7 @@ static int fail_sqlite(struct tl_store *store, const char *what, struct tl_error
 int tl_store_execute(struct tl_store *store, const char *sql, struct tl_error *err)
 {
 	if (sqlite3_exec(store->db, sql, NULL, NULL, NULL) != SQLITE_OK)
-		return fail_sqlite(store, "cannot write the case", err);
+		return tl_store_fail(store, "cannot write the case", err);
 	return TL_OK;
 }
 
@@ -105,7 +92,7 @@ bool tl_store_probe(const uint8_t *head, size_t len)
 static int pragma(struct tl_store *store, const char *sql, struct tl_error *err)
 {
 	if (sqlite3_exec(store->db, sql, NULL, NULL, NULL) != SQLITE_OK)
-		return fail_sqlite(store, "cannot open", err);
+		return tl_store_fail(store, "cannot open", err);
 	return TL_OK;
 }
 
@@ -117,6 +104,9 @@ static int set_pragmas(struct tl_store *store, enum tl_store_mode mode, struct t
 	/* a damaged case is an error, not a wild read */
 	if (ret == TL_OK)
 		ret = pragma(store, "PRAGMA cell_size_check = ON", err);
+	/* fewer, larger writes; it holds for a new file only */
+	if (ret == TL_OK)
+		ret = pragma(store, "PRAGMA page_size = 8192", err);
 	/* 16 MiB of pages: enough for the leaves being written, small beside the budget */
 	if (ret == TL_OK)
 		ret = pragma(store, "PRAGMA cache_size = -16384", err);
@@ -146,7 +136,7 @@ int tl_store_value(struct tl_store *store, const char *sql, int64_t none, int64_
 		if (sqlite3_column_type(stmt, 0) != SQLITE_NULL)
 			*value = sqlite3_column_int64(stmt, 0);
 	} else if (code != SQLITE_DONE) {
-		ret = fail_sqlite(store, "cannot read the case", err);
+		ret = tl_store_fail(store, "cannot read the case", err);
 	}
 	sqlite3_finalize(stmt);
 	return ret;
@@ -301,7 +291,7 @@ static int open_file(struct tl_store **out, const char *path, enum tl_store_mode
 	} else if (mode == TL_STORE_READ && access(path, R_OK) < 0) {
 		ret = tl_fail(err, TL_IO, "cannot open: %s", strerror(errno));
 	} else if (sqlite3_open_v2(path, &store->db, flags, NULL) != SQLITE_OK) {
-		ret = store->db ? fail_sqlite(store, "cannot open", err)
+		ret = store->db ? tl_store_fail(store, "cannot open", err)
 				: tl_fail(err, TL_NOMEM, "out of memory");
 	} else {
 		sqlite3_busy_timeout(store->db, BUSY_TIMEOUT_MS);
@@ -385,7 +375,7 @@ int tl_statement_open(struct tl_statement **out, struct tl_store *store, const c
 	st->store = store;
 	if (sqlite3_prepare_v3(store->db, sql, -1, SQLITE_PREPARE_PERSISTENT, &st->stmt, NULL) !=
 	    SQLITE_OK) {
-		ret = fail_sqlite(store, sql, err);
+		ret = tl_store_fail(store, sql, err);
 		free(st);
 		return ret;
 	}
@@ -429,17 +419,34 @@ void tl_bind_text(struct tl_statement *st, int parameter, const char *text, size
 		sqlite3_bind_null(st->stmt, parameter);
 }
 
-void tl_bind_bytes(struct tl_statement *st, int parameter, const char *text, size_t len)
+bool tl_store_is_text(const char *text, size_t len)
 {
-	bool is_text = true;
+	const uint64_t ones = 0x0101010101010101u, tops = 0x8080808080808080u;
+	size_t at = 0;
 
-	for (size_t at = 0; at < len && is_text;) {
-		size_t n = text[at] ? tl_utf8_length(text + at, len - at) : 0;
+	while (at < len) {
+		uint64_t word;
+		size_t n;
 
-		is_text = n != 0;
+		/* nearly always ASCII without NUL: eight bytes at a time */
+		for (; len - at >= sizeof(word); at += sizeof(word)) {
+			memcpy(&word, text + at, sizeof(word));
+			if ((word | (word - ones)) & tops)
+				break;
+		}
+		if (at == len)
+			break;
+		n = text[at] ? tl_utf8_length(text + at, len - at) : 0;
+		if (n == 0)
+			return false;
 		at += n;
 	}
-	if (is_text)
+	return true;
+}
+
+void tl_bind_bytes(struct tl_statement *st, int parameter, const char *text, size_t len)
+{
+	if (tl_store_is_text(text, len))
 		sqlite3_bind_text64(st->stmt, parameter, text, len, SQLITE_STATIC, SQLITE_UTF8);
 	else
 		sqlite3_bind_blob64(st->stmt, parameter, text, len, SQLITE_STATIC);
@@ -453,7 +460,7 @@ int tl_statement_step(struct tl_statement *st, struct tl_error *err)
 	case SQLITE_DONE:
 		return TL_OK;
 	default:
-		return fail_sqlite(st->store, "cannot use the case", err);
+		return tl_store_fail(st->store, "cannot use the case", err);
 	}
 }
 

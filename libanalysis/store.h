@@ -54,6 +54,26 @@ int tl_store_value(struct tl_store *store, const char *sql, int64_t none, int64_
 #define TL_STATES_UNSERVED "waits for a cpu whose end was not recorded"
 #define TL_STATES_BOUNDED  "waits whose end was not recorded, but bounded"
 
+/* ---- feed: rows in memory as a table ------------------------------------------------------- */
+
+#define TL_FEED_COLUMNS 32
+
+/*
+ * Rows for "INSERT INTO ... SELECT c0, c1, ... FROM feed": columns are the values, then the text
+ * (as tl_bind_bytes). One feed a store.
+ */
+struct tl_feed {
+	bool (*next)(struct tl_feed *feed); /* the first row, the next one; false: none is left */
+	const int64_t *values;
+	unsigned count;
+	uint64_t null_mask, real_mask; /* bit i: value i is NULL; is a double, given as its bits */
+	const char *text;	       /* NULL: column `count` is NULL */
+	size_t text_length;
+};
+
+int tl_feed_open(struct tl_store *store, struct tl_feed *feed, struct tl_error *err);
+void tl_feed_close(struct tl_store *store);
+
 /* ---- rows: many inserts, made by a second thread ------------------------------------------- */
 
 /*

@@ -37,17 +37,27 @@ void tl_tasks_release(struct tl_tasks *tasks)
 /* The lives of an id; made if need be. The pointer holds until the next call. */
 static struct tl_lives *lives_of(struct tl_lives_index *by, int32_t id, struct tl_error *err)
 {
-	uint64_t hash = tl_hash_u64((uint32_t)id, 1);
+	struct tl_lives_memo *memo = &by->memo[(uint32_t)id % 1024];
+	uint64_t hash;
 	size_t probe = 0;
 	int64_t found;
 
-	while ((found = tl_index_find(&by->index, hash, &probe)) >= 0)
-		if (by->lives[found].id == id)
+	if (memo->index_plus_1 && memo->id == id)
+		return &by->lives[memo->index_plus_1 - 1];
+	memo->id = id;
+	hash = tl_hash_u64((uint32_t)id, 1);
+	while ((found = tl_index_find(&by->index, hash, &probe)) >= 0) {
+		if (by->lives[found].id == id) {
+			memo->index_plus_1 = (uint32_t)found + 1;
 			return &by->lives[found];
+		}
+	}
+	memo->index_plus_1 = 0;
 	if (tl_grow(&by->lives, &by->capacity, by->count + 1, err) < 0 ||
 	    tl_index_add(&by->index, hash, (uint32_t)by->count, err) < 0)
 		return NULL;
 	by->lives[by->count].id = id;
+	memo->index_plus_1 = (uint32_t)by->count + 1;
 	return &by->lives[by->count++];
 }
 

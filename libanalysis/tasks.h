@@ -56,6 +56,10 @@ struct tl_tasks {
 			size_t count, capacity;
 		} * lives;
 		size_t count, capacity;
+		struct tl_lives_memo {
+			int32_t id;
+			uint32_t index_plus_1;
+		} memo[1024]; /* ids asked for lately */
 	} by_tid, by_pid;
 };
 

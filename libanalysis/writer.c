@@ -30,11 +30,12 @@ static const char *const insert_sql[INSERT_COUNT] = {
 		"INSERT INTO sched_wakeup(source_id, ts, cpu, waker_thread_id, wakee_thread_id, "
 		"target_cpu, is_waking, waker_name_id, stack_id) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)",
 	[INSERT_SYSCALL] =
-		"INSERT INTO syscall(syscall_id, source_id, thread_id, ts, dur, name_id, kind, "
-		"timing, outcome, result, error_id, operation_id, fd, path_id, timeout_ns, "
-		"stack_id, "
-		"args_length, line, args) "
-		"VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+		/* its key is left to SQLite: appending needs no search for it */
+	"INSERT INTO syscall(source_id, thread_id, ts, dur, name_id, kind, "
+	"timing, outcome, result, error_id, operation_id, fd, path_id, timeout_ns, "
+	"stack_id, "
+	"args_length, line, args) "
+	"VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
 	[INSERT_SLICE] =
 		"INSERT INTO slice(slice_id, track_id, ts, dur, name_id, category_id, class, "
 		"flags, correlation, external_id, bytes, step, stream, args) "
@@ -389,7 +390,6 @@ static int next_ids(struct tl_writer *w, struct tl_error *err)
 		NEXT(next_event, event),
 		NEXT(next_payload, payload),
 		NEXT(next_sample, sample),
-		NEXT(next_syscall, syscall),
 		NEXT(next_track, track),
 		NEXT(next_slice, slice),
 		NEXT(next_flow, flow),

@@ -132,7 +132,7 @@ struct tl_writer {
 	int64_t source_id, host_id;
 	int64_t next_string, next_process, next_thread, next_cgroup, next_dso, next_symbol;
 	int64_t next_frame, next_stack, next_event, next_payload, next_sample, next_extra;
-	int64_t next_syscall, next_track, next_slice, next_flow, next_log;
+	int64_t next_track, next_slice, next_flow, next_log;
 	bool has_old_strings; /* the case held text before: ask it before adding */
 
 	struct tl_arena arena; /* strings that live as long as the writer */

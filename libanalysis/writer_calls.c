@@ -53,7 +53,6 @@ int tl_writer_syscall(struct tl_writer *w, const struct tl_event *ev, struct tl_
 		ret = tl_writer_text_stack(w, c->frames, c->texts, c->frame_count, &node, err);
 	if (ret < 0)
 		return ret;
-	values[0] = w->next_syscall++;
 	values[1] = w->source_id;
 	values[3] = tl_writer_unix(w, ev->ts);
 	values[4] = c->duration_ns;
@@ -73,6 +72,6 @@ int tl_writer_syscall(struct tl_writer *w, const struct tl_event *ev, struct tl_
 		(uint64_t)!c->has_timeout << 14 | (uint64_t)(node == TL_NO_NODE) << 15;
 	w->syscall_count++;
 	tl_writer_note_time(w, ev);
-	return tl_writer_put(w, INSERT_SYSCALL, values, 18, nulls, c->arguments,
+	return tl_writer_put(w, INSERT_SYSCALL, values + 1, 17, nulls >> 1, c->arguments,
 			     c->arguments_length, err);
 }

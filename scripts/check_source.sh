@@ -68,7 +68,7 @@ done | verdict 'includes point downwards'
 
 # header, and the files that are its home
 homes='
-sqlite3.h libanalysis/store.c
+sqlite3.h libanalysis/store*.c libanalysis/store_private.h
 libelf.h libanalysis/symbols*.c
 gelf.h libanalysis/symbols*.c
 elfutils/* libanalysis/symbols*.c libanalysis/unwind*.c
