@@ -67,8 +67,9 @@ static int read_fully(struct tl_input *in, void *out, size_t want, size_t *got,
 	while (*got < want) {
 		ssize_t n = read(in->fd, (char *)out + *got, want - *got);
 
+		/* only a handler that wants it interrupts a read: waiting for a pipe must end then */
 		if (n < 0 && errno == EINTR)
-			continue;
+			return tl_fail(err, TL_STOPPED, "stopped");
 		if (n < 0)
 			return fail_errno(err, "cannot read");
 		if (n == 0)
