@@ -85,25 +85,6 @@ bool tally_has_trouble(const struct tally *tally)
 	return tally->sum_count > 0 || tally->untold_count > 0;
 }
 
-static const char *kind_name(enum tl_diagnostic_kind kind)
-{
-	switch (kind) {
-	case TL_DIAGNOSTIC_LOST:
-		return "lost";
-	case TL_DIAGNOSTIC_DAMAGED:
-		return "damaged";
-	case TL_DIAGNOSTIC_TRUNCATED:
-		return "truncated";
-	case TL_DIAGNOSTIC_UNSUPPORTED:
-		return "unsupported";
-	case TL_DIAGNOSTIC_SKIPPED:
-		return "skipped";
-	case TL_DIAGNOSTIC_NOTE:
-		return "note";
-	}
-	return "?";
-}
-
 /* "1 record", "3 records": units are plurals. */
 static void add_count(struct tl_text *text, uint64_t count, const char *unit)
 {
@@ -133,7 +114,7 @@ void tally_tell_counts(const struct tally *tally, const char *source, const char
 	for (size_t i = 0; i < tally->sum_count; i++) {
 		const struct tally_sum *sum = &tally->sums[i];
 
-		tl_text_printf(&text, "%s %s ", i ? "," : ";", kind_name(sum->kind));
+		tl_text_printf(&text, "%s %s ", i ? "," : ";", tl_diagnostic_kind_name(sum->kind));
 		add_count(&text, sum->count, sum->unit);
 	}
 	if (!tally->sum_count)
@@ -166,7 +147,8 @@ void tally_tell_findings(const struct tally *tally, const char *source)
 		else if (f->position_kind == TL_POSITION_LINE)
 			snprintf(position, sizeof(position), "line %" PRIu64 ": ", f->position);
 		format_count(count, sizeof(count), f, words);
-		tell("%s: %s%s: %s%s", source, position, kind_name(f->kind), words, count);
+		tell("%s: %s%s: %s%s", source, position, tl_diagnostic_kind_name(f->kind), words,
+		     count);
 	}
 	if (tally->untold_count)
 		tell("%s: %" PRIu64 " more findings are in the case; 'traceloom info' lists them",
