@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #include <jansson.h>
 
@@ -22,7 +21,7 @@ enum format { FORMAT_TABLE, FORMAT_JSON, FORMAT_CSV };
 struct output {
 	FILE *file;
 	enum format format;
-	bool is_document, is_terminal;
+	bool is_document;
 	size_t table_count;
 	const char *key, *title; /* of the table that is open */
 	const struct column *columns;
@@ -295,20 +294,26 @@ static int print_json_row(struct output *o, const struct cell *cells, struct tl_
 	return failed ? tl_fail(err, TL_NOMEM, "out of memory") : TL_OK;
 }
 
+/*
+ * Names from recordings pass through spreadsheets and `cat` on their way: what no name should have
+ * is shown as in a table. JSON keeps every byte.
+ */
 static void print_csv_text(struct output *o, const char *text, size_t length)
 {
-	bool is_quoted = false;
+	bool is_quoted = length && (memchr(text, ',', length) || memchr(text, '"', length));
 
-	for (size_t i = 0; i < length && !is_quoted; i++)
-		is_quoted = memchr(",\"\r\n", text[i], 4) != NULL;
 	if (is_quoted)
 		fputc('"', o->file);
-	for (size_t i = 0; i < length; i++) {
-		unsigned char c = (unsigned char)text[i];
+	for (size_t i = 0; i < length;) {
+		size_t n = tl_utf8_length(text + i, length - i);
+		char shown[8];
 
-		if (c == '"')
+		n = n ? n : 1;
+		tl_printable(shown, sizeof(shown), text + i, n);
+		if (text[i] == '"')
 			fputc('"', o->file);
-		fputc(o->is_terminal && (c < ' ' || c == 127) ? '?' : c, o->file);
+		fputs(shown, o->file);
+		i += n;
 	}
 	if (is_quoted)
 		fputc('"', o->file);
@@ -386,7 +391,6 @@ int output_open(struct output **out, FILE *file, const struct output_options *op
 	o->file = file;
 	o->format = options->is_json ? FORMAT_JSON : options->is_csv ? FORMAT_CSV : FORMAT_TABLE;
 	o->is_document = is_document;
-	o->is_terminal = isatty(fileno(file));
 	if (o->format == FORMAT_JSON)
 		fputc('{', file);
 	else if (o->format == FORMAT_CSV && is_document)

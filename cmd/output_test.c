@@ -111,6 +111,12 @@ static void control_bytes_do_not_reach_a_table(void **state)
 	assert_printed(&as_table, false, print_hostile, "name\nx?[2Jy?\n");
 }
 
+static void control_bytes_do_not_reach_csv(void **state)
+{
+	(void)state;
+	assert_printed(&as_csv, false, print_hostile, "name\nx?[2Jy?\n");
+}
+
 static void invalid_utf8_is_replaced_in_json(void **state)
 {
 	(void)state;
@@ -246,6 +252,7 @@ int main(void)
 		cmocka_unit_test(csv_quotes_and_leaves_unknown_empty),
 		cmocka_unit_test(csv_of_a_document_is_one_table),
 		cmocka_unit_test(control_bytes_do_not_reach_a_table),
+		cmocka_unit_test(control_bytes_do_not_reach_csv),
 		cmocka_unit_test(invalid_utf8_is_replaced_in_json),
 		cmocka_unit_test(empty_table_says_none),
 		cmocka_unit_test(record_is_shown_downwards),
