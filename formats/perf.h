@@ -120,6 +120,7 @@ enum perf_attr_type {
 #define PERF_SAMPLE_DATA_PAGE_SIZE (1u << 22)
 #define PERF_SAMPLE_CODE_PAGE_SIZE (1u << 23)
 #define PERF_SAMPLE_WEIGHT_STRUCT  (1u << 24)
+#define PERF_SAMPLE_KNOWN	   ((1u << 25) - 1)
 
 #define PERF_SAMPLE_BRANCH_HW_INDEX (1u << 17)
 #define PERF_SAMPLE_BRANCH_COUNTERS (1u << 19)
@@ -129,6 +130,7 @@ enum perf_attr_type {
 #define PERF_FORMAT_ID		       (1u << 2)
 #define PERF_FORMAT_GROUP	       (1u << 3)
 #define PERF_FORMAT_LOST	       (1u << 4)
+#define PERF_FORMAT_KNOWN	       ((1u << 5) - 1)
 
 /* Bits of perf_event_attr behind read_format, as on a little-endian machine. */
 #define PERF_ATTR_INHERIT	 (1ull << 1)
@@ -180,7 +182,8 @@ enum perf_feature {
 
 /* ---- one record's bytes (perf_record.c) ----------------------------------------------------- */
 
-struct perf_attr { /* perf_event_attr; what the file does not have is 0 */
+struct perf_attr {	   /* perf_event_attr; what the file does not have is 0 */
+	uint64_t position; /* in the file */
 	uint32_t type, size;
 	uint64_t config;
 	uint64_t sample_period; /* or frequency, with PERF_ATTR_FREQ */
@@ -223,6 +226,7 @@ struct perf_sample {
 	bool has_more_weights; /* WEIGHT_STRUCT: its second and third part are not 0 */
 	uint64_t data_source, transaction, physical_address, cgroup;
 	uint64_t data_page_size, code_page_size, aux_size;
+	size_t unread_size; /* bytes behind the last known field */
 };
 
 /* The sample id at the end of other records. */
@@ -239,7 +243,7 @@ struct perf_record {
 		struct {
 			int32_t pid, tid;
 			uint64_t start, length, file_offset;
-			bool has_inode;
+			bool has_inode, has_odd_build_id;
 			uint32_t major, minor, protection;
 			uint64_t inode, inode_generation;
 			struct tl_build_id build_id;
@@ -437,6 +441,12 @@ int perf_event_update_decode(struct perf_facts *facts, struct tl_cursor *c, stru
 const char *perf_feature_name(unsigned feature); /* "HOSTNAME"; NULL unknown */
 const char *perf_facts_pmu(const struct perf_facts *facts, uint32_t type);
 
+/* What a table lacks: the first place in words, and how many there are. */
+struct perf_lack {
+	struct tl_error first;
+	uint64_t count;
+};
+
 struct perf_header {
 	bool is_pipe, is_big_endian;
 	uint64_t file_size;
@@ -448,6 +458,7 @@ struct perf_header {
 	} features[PERF_FEATURE_MAX];
 	size_t feature_count;
 	size_t features_expected; /* more than feature_count: the table is not there, or cut */
+	struct perf_lack ids_lack, attrs_lack;
 };
 
 int perf_header_probe(const uint8_t *head, size_t len); /* as tl_importer.probe */

@@ -98,32 +98,48 @@ static int read_feature(struct perf_import *p, unsigned feature, struct perf_sec
 	return ret;
 }
 
+/* What the tables before the records lack. */
+static int tell_lack(const char *what, const char *unit, struct perf_lack *lack,
+		     struct tl_sink *sink, struct tl_error *err)
+{
+	if (!lack->count)
+		return TL_OK;
+	return perf_tell(sink, TL_DIAGNOSTIC_DAMAGED, what, lack->count, unit, lack->first.position,
+			 lack->first.text, err);
+}
+
 static bool is_read_later(unsigned feature)
 {
 	return feature == SIMPLEPERF_FEATURE_FILE || feature == SIMPLEPERF_FEATURE_FILE2;
 }
 
 /* The section of event names that files before Linux 3.x have. */
-static int read_event_types(struct perf_import *p, struct tl_error *err)
+static int read_event_types(struct perf_import *p, struct tl_sink *sink, struct tl_error *err)
 {
+	struct perf_section section = p->header.event_types;
 	struct tl_error damage = { 0 };
 	struct tl_cursor c;
 	uint8_t *data;
 	size_t len;
 	int ret;
 
-	if (!p->header.event_types.size)
+	if (!section.size)
 		return TL_OK;
-	ret = perf_section_read(p->main, p->header.event_types, SECTION_MAX, &data, &len, err);
-	tl_cursor_init(&c, data, len, p->header.event_types.offset, p->header.is_big_endian);
+	ret = perf_section_read(p->main, section, SECTION_MAX, &data, &len, err);
+	if (ret == TL_OK && len < section.size)
+		tl_fail_at(&damage, TL_FORMAT, section.offset,
+			   "the table of event types: %zu of its %" PRIu64 " bytes are there", len,
+			   section.size);
+	tl_cursor_init(&c, data, len, section.offset, p->header.is_big_endian);
 	while (ret == TL_OK && tl_cursor_left(&c))
 		ret = perf_event_type_decode(&p->facts, &c, &damage);
 	free(data);
-	if (ret == TL_FORMAT)
-		return TL_OK; /* names only: others are made */
-	if (ret < 0 && damage.status != TL_OK)
+	if (ret < 0 && ret != TL_FORMAT) {
 		*err = damage;
-	return ret;
+		return ret;
+	}
+	/* names only: others are made */
+	return damage.status == TL_OK ? TL_OK : tell_damage(sink, "EVENT_TYPE", &damage, err);
 }
 
 /* Those that a cut file has lost, in one line. */
@@ -142,10 +158,14 @@ static int tell_missing(struct perf_import *p, uint64_t count, const char *first
 
 int perf_facts_read(struct perf_import *p, struct tl_sink *sink, struct tl_error *err)
 {
-	int ret = read_event_types(p, err);
+	int ret = read_event_types(p, sink, err);
 	const char *first_missing = NULL;
 	uint64_t missing = 0;
 
+	if (ret == TL_OK)
+		ret = tell_lack("table of events", "tables", &p->header.attrs_lack, sink, err);
+	if (ret == TL_OK)
+		ret = tell_lack("ids of events", "events", &p->header.ids_lack, sink, err);
 	for (size_t i = 0; ret == TL_OK && i < p->header.feature_count; i++) {
 		unsigned feature = p->header.features[i].feature;
 		struct perf_section section = p->header.features[i].section;
@@ -221,6 +241,43 @@ static int name_events(struct perf_import *p, struct tl_error *err)
 static bool is_hidden(const struct perf_attr *attr)
 {
 	return attr->type == PERF_TYPE_SOFTWARE && attr->config == PERF_COUNT_SW_DUMMY;
+}
+
+/*
+ * Bits that this program does not know may move the fields behind theirs: what the known ones say is
+ * taken, as far as it goes.
+ */
+static int tell_unknown_bits(struct perf_import *p, struct tl_sink *sink, struct tl_error *err)
+{
+	const size_t sample_type_at = 24, read_format_at = 32; /* in perf_event_attr */
+	uint64_t sample_type = 0, read_format = 0, type_at = 0, format_at = 0;
+	uint64_t type_count = 0, format_count = 0;
+	char message[100];
+	int ret = TL_OK;
+
+	for (size_t i = 0; i < p->events.count; i++) {
+		const struct perf_attr *attr = &p->events.list[i].attr;
+
+		if (attr->sample_type & ~(uint64_t)PERF_SAMPLE_KNOWN && !type_count++)
+			type_at = attr->position + sample_type_at;
+		if (attr->read_format & ~(uint64_t)PERF_FORMAT_KNOWN && !format_count++)
+			format_at = attr->position + read_format_at;
+		sample_type |= attr->sample_type & ~(uint64_t)PERF_SAMPLE_KNOWN;
+		read_format |= attr->read_format & ~(uint64_t)PERF_FORMAT_KNOWN;
+	}
+	snprintf(message, sizeof(message),
+		 "sample_type bits 0x%" PRIx64 " are unknown: their fields are not read",
+		 sample_type);
+	if (type_count)
+		ret = perf_tell(sink, TL_DIAGNOSTIC_UNSUPPORTED, "bits of sample_type", type_count,
+				"events", type_at, message, err);
+	snprintf(message, sizeof(message),
+		 "read_format bits 0x%" PRIx64 " are unknown: their values are not read",
+		 read_format);
+	if (ret == TL_OK && format_count)
+		ret = perf_tell(sink, TL_DIAGNOSTIC_UNSUPPORTED, "bits of read_format",
+				format_count, "events", format_at, message, err);
+	return ret;
 }
 
 static int prepare_uses(struct perf_import *p, struct tl_error *err)
@@ -373,7 +430,7 @@ static int emit_symbols(struct perf_import *p, struct tl_sink *sink, struct tl_e
 	for (size_t i = 0; ret == TL_OK && i < p->header.feature_count; i++) {
 		struct perf_section section = p->header.features[i].section;
 		unsigned feature = p->header.features[i].feature;
-		struct tl_error damage = { 0 };
+		struct tl_error damage = { 0 }, refusal = { 0 };
 		uint8_t *data;
 		size_t len;
 
@@ -382,12 +439,19 @@ static int emit_symbols(struct perf_import *p, struct tl_sink *sink, struct tl_e
 		ret = perf_section_read(p->main, section, SECTION_MAX, &data, &len, err);
 		if (ret < 0)
 			break;
-		ret = perf_symbols_emit(data, len, section.offset, feature, sink, &damage);
+		if (len < section.size && section.offset < p->header.file_size)
+			tl_fail_at(&damage, TL_FORMAT, section.offset,
+				   "%zu of its %" PRIu64 " bytes are there", len, section.size);
+		ret = perf_symbols_emit(data, len, section.offset, feature, sink, &refusal);
 		free(data);
-		if (ret == TL_FORMAT && damage.position_kind == TL_POSITION_BYTE)
-			ret = tell_damage(sink, perf_feature_name(feature), &damage, err);
+		if (damage.status == TL_OK)
+			damage = refusal;
+		if (ret == TL_FORMAT && refusal.position_kind == TL_POSITION_BYTE)
+			ret = TL_OK;
 		else if (ret < 0)
-			*err = damage;
+			*err = refusal;
+		if (ret == TL_OK && damage.status != TL_OK)
+			ret = tell_damage(sink, perf_feature_name(feature), &damage, err);
 	}
 	return ret;
 }
@@ -401,6 +465,8 @@ int perf_facts_emit(struct perf_import *p, struct tl_sink *sink, struct tl_error
 		ret = perf_tracepoints_open(&p->tracepoints, NULL, 0, err);
 	if (ret == TL_OK)
 		ret = prepare_uses(p, err);
+	if (ret == TL_OK)
+		ret = tell_unknown_bits(p, sink, err);
 	if (ret == TL_OK)
 		ret = emit_metas(p, sink, err);
 	if (ret == TL_OK)

@@ -12,6 +12,7 @@
 #define EVENT_TYPE_NAME_SIZE 64u
 #define EVENT_UPDATE_NAME    2u	    /* PERF_EVENT_UPDATE__NAME */
 #define BUILD_ID_FIELD_SIZE  24u    /* 20 bytes of the id, its size, reserved */
+#define ATTR_SIZE_MIN	     64u    /* PERF_ATTR_SIZE_VER0 */
 #define FACT_COUNT_MAX	     65536u /* of one kind: more is an attack */
 
 static int too_many(const char *what, struct tl_error *err)
@@ -175,6 +176,11 @@ static int decode_event_desc(struct perf_facts *facts, struct tl_cursor *c, stru
 {
 	uint32_t count = tl_get_u32(c), attr_size = tl_get_u32(c);
 
+	if (count && !c->failed && attr_size < ATTR_SIZE_MIN)
+		return tl_fail_at(err, TL_FORMAT, c->base + c->position - 4,
+				  "EVENT_DESC has attributes of %u bytes, expected %u or more: its "
+				  "names of %u events are not used",
+				  attr_size, ATTR_SIZE_MIN, count);
 	for (uint32_t i = 0; i < count && !c->failed; i++) {
 		struct perf_event_name name = { .source = PERF_NAME_EVENT_DESC, .index = i };
 		uint32_t id_count;
@@ -349,8 +355,12 @@ int perf_build_id_decode(struct perf_facts *facts, struct tl_cursor *c, uint16_t
 	memcpy(id.build_id.data, bytes, id.build_id.size);
 	id.context = perf_context_of_misc(misc);
 	left = path ? strnlen(path, left) : 0;
-	if (!left || is_zero(bytes, TL_BUILD_ID_MAX))
+	if (is_zero(bytes, TL_BUILD_ID_MAX))
 		return TL_OK; /* says nothing */
+	if (!left)
+		return tl_fail_at(err, TL_FORMAT, c->base,
+				  "entry of BUILD_ID has no path, expected one behind its %u bytes",
+				  BUILD_ID_FIELD_SIZE + 4);
 	if (facts->build_id_count >= FACT_COUNT_MAX)
 		return too_many("build-ids", err);
 	id.path = tl_arena_copy(&facts->arena, path, left, err);
@@ -368,20 +378,40 @@ int perf_build_id_decode(struct perf_facts *facts, struct tl_cursor *c, uint16_t
 	return ret;
 }
 
-/* The next entry of the table: false at its end, or where only padding is left. */
+/* The next entry of the table: false at its end, and where none can be. */
 static bool next_build_id(struct tl_cursor *table, uint16_t *misc, struct tl_cursor *entry)
 {
+	struct tl_cursor header = *table;
 	uint16_t size;
 
-	if (tl_cursor_left(table) < PERF_RECORD_HEADER_SIZE)
+	tl_skip(&header, 4);
+	*misc = tl_get_u16(&header);
+	size = tl_get_u16(&header);
+	if (header.failed || size < PERF_RECORD_HEADER_SIZE ||
+	    size - PERF_RECORD_HEADER_SIZE > tl_cursor_left(&header))
 		return false;
-	tl_skip(table, 4);
-	*misc = tl_get_u16(table);
-	size = tl_get_u16(table);
-	if (size < PERF_RECORD_HEADER_SIZE)
-		return false;
+	*table = header;
 	*entry = tl_cursor_sub(table, size - PERF_RECORD_HEADER_SIZE);
-	return !table->failed;
+	return true;
+}
+
+/* Where there is no next entry nothing may be left but padding. */
+static int check_build_ids_end(struct tl_cursor *table, struct tl_error *err)
+{
+	uint64_t position = table->base + table->position;
+	size_t left = tl_cursor_left(table);
+
+	if (is_zero(table->data + table->position, left))
+		return TL_OK;
+	if (left < PERF_RECORD_HEADER_SIZE)
+		return tl_fail_at(err, TL_FORMAT, position,
+				  "BUILD_ID ends with %zu bytes, expected entries of 8 or more",
+				  left);
+	tl_skip(table, 6);
+	return tl_fail_at(err, TL_FORMAT, position,
+			  "entry of BUILD_ID has size %u, expected 8 to %zu: the %zu bytes from "
+			  "here on are not used",
+			  tl_get_u16(table), left, left);
 }
 
 /*
@@ -405,19 +435,23 @@ static bool table_lacks_pid(struct tl_cursor table)
 	return false;
 }
 
+/* A damaged entry says nothing against those behind it. */
 static int decode_build_ids(struct perf_facts *facts, struct tl_cursor *c, struct tl_error *err)
 {
 	bool has_pid = !table_lacks_pid(*c);
 	struct tl_cursor entry;
+	int ret, first = TL_OK;
 	uint16_t misc;
-	int ret;
 
 	while (next_build_id(c, &misc, &entry)) {
 		ret = perf_build_id_decode(facts, &entry, misc, has_pid, err);
-		if (ret < 0)
+		if (ret < 0 && ret != TL_FORMAT)
 			return ret;
+		if (first == TL_OK)
+			first = ret;
 	}
-	return tl_cursor_check(c, "BUILD_ID", err);
+	ret = check_build_ids_end(c, err);
+	return first < 0 ? first : ret;
 }
 
 /* ---- small ones ---- */
@@ -538,7 +572,12 @@ int perf_feature_decode(struct perf_facts *facts, unsigned feature, struct tl_cu
 		facts->is_simpleperf = true;
 		return perf_meta_info_decode(facts, c, err);
 	}
-	return TL_OK; /* topology, caches, BPF programs, ...: nothing that the events need */
+	/* topology, caches, BPF programs, ...: nothing that the events need */
+	if (perf_feature_name(feature) || !tl_cursor_left(c))
+		return TL_OK;
+	return tl_fail_at(err, TL_UNSUPPORTED, c->base,
+			  "header feature %u is unknown: its %zu bytes are not used", feature,
+			  tl_cursor_left(c));
 }
 
 const char *perf_feature_name(unsigned feature)
@@ -576,15 +615,18 @@ const char *perf_feature_name(unsigned feature)
 		"CLOCK_DATA",
 		"HYBRID_TOPOLOGY",
 		"PMU_CAPS",
+		"CPU_DOMAIN_INFO",
 	};
+	static const char *const simpleperf_names[] = {
+		"FILE",	 "META_INFO",	    "DEBUG_UNWIND", "DEBUG_UNWIND_FILE",
+		"FILE2", "ETM_BRANCH_LIST", "INIT_MAP",
+	};
+	const size_t simpleperf_count = sizeof(simpleperf_names) / sizeof(simpleperf_names[0]);
 
 	if (feature < sizeof(names) / sizeof(names[0]))
 		return names[feature];
-	if (feature == SIMPLEPERF_FEATURE_FILE)
-		return "FILE";
-	if (feature == SIMPLEPERF_FEATURE_META_INFO)
-		return "META_INFO";
-	if (feature == SIMPLEPERF_FEATURE_FILE2)
-		return "FILE2";
+	if (feature >= SIMPLEPERF_FEATURE_FILE &&
+	    feature - SIMPLEPERF_FEATURE_FILE < simpleperf_count)
+		return simpleperf_names[feature - SIMPLEPERF_FEATURE_FILE];
 	return NULL;
 }

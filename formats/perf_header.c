@@ -68,9 +68,29 @@ int perf_section_read(struct tl_input *in, struct perf_section section, size_t l
 
 /* ---- events ---- */
 
-/* `budget` is what ids are left to read: all of them cannot be more than the file has room for. */
+/* `position` is where the file says where the ids of the last event lie. */
+static void note_ids_lack(struct perf_header *header, struct perf_section ids, uint64_t position,
+			  uint64_t read_count, size_t event_count)
+{
+	if (read_count * 8 == ids.size)
+		return;
+	if (!header->ids_lack.count++)
+		tl_fail_at(
+			&header->ids_lack.first, TL_FORMAT, position,
+			"ids of event %zu: %llu of their %llu bytes at byte %llu are there, expected "
+			"whole ids of 8 inside the file of %llu",
+			event_count, (unsigned long long)read_count * 8,
+			(unsigned long long)ids.size, (unsigned long long)ids.offset,
+			(unsigned long long)header->file_size);
+}
+
+/*
+ * `budget` is what ids are left to read: all of them cannot be more than the file has room for.
+ * *read_count of them were there.
+ */
 static int read_ids(struct tl_input *in, struct perf_section section, bool is_big_endian,
-		    struct perf_events *events, uint64_t *budget, struct tl_error *err)
+		    struct perf_events *events, uint64_t *budget, uint64_t *read_count,
+		    struct tl_error *err)
 {
 	uint32_t event = (uint32_t)events->count - 1;
 	uint64_t count = section.size / 8, done = 0;
@@ -78,6 +98,7 @@ static int read_ids(struct tl_input *in, struct perf_section section, bool is_bi
 	if (count > *budget)
 		count = *budget;
 	*budget -= count;
+	*read_count = 0;
 	while (done < count) {
 		uint64_t rest = (count - done) * 8;
 		const uint8_t *window;
@@ -97,6 +118,7 @@ static int read_ids(struct tl_input *in, struct perf_section section, bool is_bi
 			if (ret < 0)
 				return ret;
 		}
+		*read_count = done;
 	}
 	return TL_OK;
 }
@@ -104,12 +126,18 @@ static int read_ids(struct tl_input *in, struct perf_section section, bool is_bi
 static int read_attrs(struct perf_header *header, struct perf_section attrs, uint64_t stride,
 		      struct perf_events *events, struct tl_input *in, struct tl_error *err)
 {
-	uint64_t id_budget = header->file_size / 8;
+	uint64_t id_budget = header->file_size / 8, id_count = 0;
 
 	if (stride < ATTR_SIZE_MIN + ID_SECTION_SIZE || stride > ATTR_SIZE_MAX)
 		return tl_fail_at(err, TL_FORMAT, 16,
 				  "size of an attribute is %llu, expected 80 to %u",
 				  (unsigned long long)stride, ATTR_SIZE_MAX);
+	if (attrs.size % stride) {
+		header->attrs_lack.count = 1;
+		tl_fail_at(&header->attrs_lack.first, TL_FORMAT, 32,
+			   "the table of events has %llu bytes, expected a multiple of %llu",
+			   (unsigned long long)attrs.size, (unsigned long long)stride);
+	}
 	for (uint64_t at = 0; at + stride <= attrs.size; at += stride) {
 		struct perf_section ids;
 		struct perf_attr attr;
@@ -136,9 +164,12 @@ static int read_attrs(struct perf_header *header, struct perf_section attrs, uin
 		if (ret == TL_OK)
 			ret = perf_events_add(events, &attr, err);
 		if (ret == TL_OK)
-			ret = read_ids(in, ids, header->is_big_endian, events, &id_budget, err);
+			ret = read_ids(in, ids, header->is_big_endian, events, &id_budget,
+				       &id_count, err);
 		if (ret < 0)
 			return ret;
+		note_ids_lack(header, ids, attrs.offset + at + stride - ID_SECTION_SIZE, id_count,
+			      events->count);
 	}
 	return TL_OK;
 }

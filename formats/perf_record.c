@@ -38,6 +38,7 @@ void perf_attr_decode(struct tl_cursor *c, struct perf_attr *attr)
 	struct tl_cursor head = *c, a;
 
 	memset(attr, 0, sizeof(*attr));
+	attr->position = c->base + c->position;
 	attr->type = tl_get_u32(&head);
 	attr->size = tl_get_u32(&head);
 	if (!attr->size)
@@ -279,6 +280,7 @@ int perf_sample_decode(const struct perf_raw *raw, const struct perf_attr *attr,
 	}
 	if (type & ~common)
 		get_rare_fields(&c, attr, out);
+	out->unread_size = tl_cursor_left(&c);
 	return tl_cursor_check(&c, "sample", err);
 }
 
@@ -329,7 +331,7 @@ static void get_mmap(struct tl_cursor *c, const struct perf_raw *raw, struct per
 	out->mmap.start = tl_get_u64(c);
 	out->mmap.length = tl_get_u64(c);
 	out->mmap.file_offset = tl_get_u64(c);
-	out->mmap.has_inode = false;
+	out->mmap.has_inode = out->mmap.has_odd_build_id = false;
 	out->mmap.protection = 0;
 	out->mmap.build_id.size = 0;
 	if (raw->type == PERF_RECORD_MMAP2) {
@@ -340,6 +342,7 @@ static void get_mmap(struct tl_cursor *c, const struct perf_raw *raw, struct per
 
 			tl_skip(&id, 3);
 			bytes = tl_get_bytes(&id, TL_BUILD_ID_MAX);
+			out->mmap.has_odd_build_id = size > TL_BUILD_ID_MAX;
 			if (bytes && size <= TL_BUILD_ID_MAX) {
 				memcpy(out->mmap.build_id.data, bytes, TL_BUILD_ID_MAX);
 				out->mmap.build_id.size = size;

@@ -347,6 +347,10 @@ static int count_sample(struct perf_import *p, const struct perf_raw *raw, uint3
 		ret = count_unkept(p, raw, event, err);
 	if (ret == TL_OK && p->uses[event].is_sampled)
 		ret = perf_tally_add(p, PERF_TALLY_SAMPLED, event, 1, raw->offset, err);
+	/* unknown bits were told with the event */
+	if (ret == TL_OK && p->sample.unread_size &&
+	    !(p->events.list[event].attr.sample_type & ~(uint64_t)PERF_SAMPLE_KNOWN))
+		ret = perf_tally_add(p, PERF_TALLY_UNREAD, 0, 1, raw->offset, err);
 	return ret;
 }
 

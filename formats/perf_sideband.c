@@ -155,7 +155,10 @@ static int sideband_event(struct perf_import *p, const struct perf_raw *raw, str
 		return TL_READ_SKIPPED;
 	set_time(p, raw, event, &ev);
 	set_event(p, raw, &ev);
-	ret = sink->emit(sink, &ev, err);
+	if (ev.kind == TL_EVENT_MMAP && p->record.mmap.has_odd_build_id)
+		ret = perf_tally_add(p, PERF_TALLY_ODD_BUILD_ID, 0, 1, raw->offset, err);
+	if (ret == TL_OK)
+		ret = sink->emit(sink, &ev, err);
 	return ret < 0 ? ret : TL_READ_MORE;
 }
 
@@ -175,6 +178,10 @@ static int header_attr(struct perf_import *p, struct tl_cursor *c, struct tl_err
 	while (ret == TL_OK && tl_cursor_left(c) >= 8)
 		ret = perf_events_add_id(&p->events, tl_get_u64(c), (uint32_t)p->events.count - 1,
 					 err);
+	if (ret == TL_OK && tl_cursor_left(c))
+		return tl_fail_at(err, TL_FORMAT, c->base + c->position,
+				  "HEADER_ATTR ends with %zu bytes, expected ids of 8 bytes each",
+				  tl_cursor_left(c));
 	return ret;
 }
 
@@ -184,8 +191,12 @@ static int header_feature(struct perf_import *p, struct tl_cursor *c, struct tl_
 	struct tl_cursor content = tl_cursor_sub(c, tl_cursor_left(c));
 	int ret = tl_cursor_check(c, "HEADER_FEATURE", err);
 
-	if (ret < 0 || feature >= PERF_FEATURE_MAX)
+	if (ret < 0)
 		return ret;
+	if (feature >= PERF_FEATURE_MAX)
+		return tl_fail_at(err, TL_UNSUPPORTED, c->base,
+				  "HEADER_FEATURE of feature %llu, expected less than %d",
+				  (unsigned long long)feature, PERF_FEATURE_MAX);
 	return perf_feature_decode(&p->facts, (unsigned)feature, &content, err);
 }
 
@@ -221,16 +232,31 @@ static int header_tracing_data(struct perf_import *p, const struct perf_raw *raw
 /* simpleperf tells the ids of events that it opened late: u64 count, {u64 event, u64 id}. */
 static int event_ids(struct perf_import *p, struct tl_cursor *c, struct tl_error *err)
 {
-	uint64_t count = tl_get_u64(c);
+	uint64_t count = tl_get_u64(c), unknown_count = 0, unknown = 0, unknown_at = 0;
 	int ret = TL_OK;
 
 	for (uint64_t i = 0; ret == TL_OK && i < count && !c->failed; i++) {
+		uint64_t position = c->base + c->position;
 		uint64_t event = tl_get_u64(c), id = tl_get_u64(c);
 
-		if (!c->failed && event < p->events.count)
+		if (c->failed)
+			break;
+		if (event < p->events.count) {
 			ret = perf_events_add_id(&p->events, id, (uint32_t)event, err);
+		} else if (!unknown_count++) {
+			unknown = event;
+			unknown_at = position;
+		}
 	}
-	return ret < 0 ? ret : tl_cursor_check(c, "simpleperf EVENT_ID", err);
+	if (ret < 0)
+		return ret;
+	if (unknown_count && !c->failed)
+		return tl_fail_at(err, TL_FORMAT, unknown_at,
+				  "simpleperf EVENT_ID names event %llu, expected one of %zu: %llu "
+				  "ids are not used",
+				  (unsigned long long)unknown, p->events.count,
+				  (unsigned long long)unknown_count);
+	return tl_cursor_check(c, "simpleperf EVENT_ID", err);
 }
 
 static int header_record(struct perf_import *p, const struct perf_raw *raw, struct tl_sink *sink,
@@ -278,14 +304,18 @@ static int thread_map(struct perf_import *p, const struct perf_raw *raw, struct 
 	struct tl_cursor c;
 	uint64_t count;
 	bool is_all;
+	int ret;
 
 	tl_cursor_init(&c, raw->body, raw->body_size, raw->offset, raw->is_big_endian);
 	count = tl_get_u64(&c);
 	is_all = tl_get_u64(&c) == UINT64_MAX;
-	if (c.failed || !count)
-		return TL_OK;
-	return perf_facts_meta(&p->facts, "target", is_all ? "all_cpus" : "tasks", is_all ? 8 : 5,
-			       err);
+	if (raw->body_size >= sizeof(count) && !count)
+		return TL_READ_MORE;
+	if (tl_cursor_check(&c, "THREAD_MAP", err) < 0)
+		return TL_READ_SKIPPED;
+	ret = perf_facts_meta(&p->facts, "target", is_all ? "all_cpus" : "tasks", is_all ? 8 : 5,
+			      err);
+	return ret < 0 ? ret : TL_READ_MORE;
 }
 
 static int hardware_trace(struct perf_import *p, const struct perf_raw *raw, struct tl_error *err)
@@ -356,7 +386,7 @@ int perf_sideband_record(struct perf_import *p, const struct perf_raw *raw, stru
 		p->has_deferred = true;
 		return TL_READ_MORE;
 	case PERF_RECORD_THREAD_MAP:
-		return counted(thread_map(p, raw, err));
+		return thread_map(p, raw, err);
 	case PERF_RECORD_AUXTRACE_INFO:
 	case PERF_RECORD_AUXTRACE:
 		return counted(hardware_trace(p, raw, err));

@@ -6,6 +6,7 @@
  */
 #include "perf.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define WINDOW_SIZE (1u << 20)
@@ -109,8 +110,15 @@ static int data_end(struct perf_stream *s, size_t record_size, struct tl_error *
 {
 	uint64_t left = s->end - s->offset;
 	bool is_file_end = s->end < s->declared_end && s->declared_end != UINT64_MAX;
+	char more[120] = "";
 
-	if (s->inflater && perf_inflater_rest(s->inflater)) {
+	if (s->inflater && perf_inflater_rest(s->inflater))
+		snprintf(
+			more, sizeof(more),
+			"; %zu bytes of a record that began in the compressed one at byte %llu are "
+			"lost with it",
+			perf_inflater_rest(s->inflater), (unsigned long long)s->compressed_offset);
+	if (!left && more[0] && !is_file_end) {
 		tl_fail_at(err, TL_FORMAT, s->compressed_offset,
 			   "the compressed records end inside a record: %zu bytes of it are there",
 			   perf_inflater_rest(s->inflater));
@@ -120,18 +128,18 @@ static int data_end(struct perf_stream *s, size_t record_size, struct tl_error *
 		return PERF_NEXT_END;
 	if (!left)
 		tl_fail_at(err, TL_FORMAT, s->offset,
-			   "the file ends here, %llu bytes before the end of its data",
-			   (unsigned long long)(s->declared_end - s->end));
+			   "the file ends here, %llu bytes before the end of its data%s",
+			   (unsigned long long)(s->declared_end - s->end), more);
 	else if (record_size)
 		tl_fail_at(err, TL_FORMAT, s->offset,
-			   "the %s inside a record: %llu of its %zu bytes are there",
+			   "the %s inside a record: %llu of its %zu bytes are there%s",
 			   s->end == s->declared_end ? "data end" : "file ends",
-			   (unsigned long long)left, record_size);
+			   (unsigned long long)left, record_size, more);
 	else
 		tl_fail_at(err, TL_FORMAT, s->offset,
-			   "the %s inside the header of a record: %llu of 8 bytes are there",
+			   "the %s inside the header of a record: %llu of 8 bytes are there%s",
 			   s->end == s->declared_end ? "data end" : "file ends",
-			   (unsigned long long)left);
+			   (unsigned long long)left, more);
 	return PERF_NEXT_TRUNCATED;
 }
 

@@ -171,6 +171,14 @@ static void put_words(struct perf_import *p, struct words *w, const struct perf_
 		say(w, TL_DIAGNOSTIC_UNSUPPORTED, "events",
 		    "tracepoints without a format: their fields are kept as bytes");
 		break;
+	case PERF_TALLY_ODD_BUILD_ID:
+		say(w, TL_DIAGNOSTIC_DAMAGED, "records",
+		    "build-ids of MMAP2 records with a size above 20");
+		break;
+	case PERF_TALLY_UNREAD:
+		say(w, TL_DIAGNOSTIC_UNSUPPORTED, "samples",
+		    "samples with bytes behind their last known field");
+		break;
 	}
 }
 

@@ -318,6 +318,57 @@ def sample_type_of_the_future():
 
 
 @case
+def read_format_of_the_future():
+    f = good(Event(USUAL | READ | IDENTIFIER, ids=[5], read_format=4 | 1 << 9), n=0)
+    f.sample([USER, 0x400100], fields={READ: u('QQ', 100, 5)})
+    return 'a read_format bit that nobody knows: where its value lies is unknown', f.file()
+
+
+@case
+def attribute_table_odd():
+    data = good().file()
+    size, = struct.unpack_from('<Q', data, 32)
+    return 'an attribute table that ends 40 bytes into its second attribute', put(data, 32, u('Q', size + 40))
+
+
+@case
+def pipe_attribute_ids_cut():
+    f = good()
+    attr = f.events[0].raw
+    return 'pipe mode: HEADER_ATTR ends inside its first id', \
+        b'PERFILE2' + u('Q', 16) + u('IHH', 64, 0, 8 + len(attr) + 4) + attr + u('I', 7) + f.body
+
+
+@case
+def sample_longer_than_its_fields():
+    f = good(n=2)
+    at = len(f.body)
+    some_samples(f, 1)
+    last = f.body[at:]
+    size, = struct.unpack_from('<H', last, 6)
+    f.body = f.body[:at] + put(last, 6, u('H', size + 16)) + b'unknown 16 bytes'
+    some_samples(f, 1)
+    return 'a sample with 16 bytes that no bit of sample_type explains', f.file()
+
+
+@case
+def mmap_build_id_size_40():
+    f = good(n=2)
+    body = u('iiQQQ', 100, 100, 0x500000, 4096, 0) + u('BBBB', 40, 0, 0, 0) + b'B' * 20 + u('II', 5, 2) + \
+        padded('/srv/long-id') + u('iiQ', 100, 100, f.tick(None))
+    f.body += u('IHH', 10, 2 | 1 << 14, 8 + len(body)) + body
+    some_samples(f, 2)
+    return 'MMAP2 with a build-id of 40 bytes', f.file()
+
+
+@case
+def feature_unknown():
+    f = good()
+    f.features[200] = b'a feature of the future'
+    return 'a feature that nobody knows', f.file()
+
+
+@case
 def control_bytes():
     f = good(n=2)
     f.body += u('IHH', 0x6f6f6f, 0, 16) + b'\x1b]0;evil\a'[:8]
