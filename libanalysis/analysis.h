@@ -727,8 +727,20 @@ int tl_fold(struct tl_store *store, const struct tl_fold_options *opt, struct tl
 	    struct tl_error *err);
 void tl_folded_release(struct tl_folded *folded);
 
+/* Profiler spans by self time: "rank N;thread;operator;operator", in us or ns. */
+struct tl_fold_ops_options {
+	enum tl_fold_weight weight;	    /* TL_WEIGHT_NS, or us for everything else */
+	const struct tl_time_range *ranges; /* none: everything; spans are clipped to them */
+	size_t range_count;
+	bool has_rank;
+	int32_t rank;
+};
+/* TL_NOTHING when there are no spans inside. sample_count counts spans. */
+int tl_fold_ops(struct tl_store *store, const struct tl_fold_ops_options *opt,
+		struct tl_folded *out, struct tl_error *err);
+
 /*
- * The same, once per window of `width_ns` that holds something, in order of time; windows are
+ * The same as tl_fold, once per window of `width_ns` that holds something, in order of time; windows are
  * numbered from the start of the case, and opt->ranges must be none. `folded` is borrowed. Memory
  * is bounded by the largest window.
  */
