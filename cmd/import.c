@@ -59,6 +59,10 @@ static int run(const void *values, size_t operand_count, char **operands, struct
 
 	if (ret < 0)
 		return ret;
+	if (!strcmp(opt->case_path, "-"))
+		return tl_fail(
+			err, TL_USAGE,
+			"a case cannot be written to standard output: name a file (./- is one)");
 	is_new = access(opt->case_path, F_OK) != 0;
 	ret = tl_store_open(&store, opt->case_path, TL_STORE_CREATE, err);
 	if (ret == TL_OK)

@@ -58,8 +58,14 @@ int tl_store_commit(struct tl_store *store, struct tl_error *err)
 
 void tl_store_rollback(struct tl_store *store)
 {
-	if (store->in_transaction)
+	if (store->in_transaction) {
 		sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
+		/*
+		 * After a full disk the rollback only forgets; the next reader plays the journal back.
+		 * Be that reader, so that the file alone is whole, and no journal stays beside it.
+		 */
+		sqlite3_exec(store->db, "SELECT count(*) FROM sqlite_schema", NULL, NULL, NULL);
+	}
 	store->in_transaction = false;
 }
 

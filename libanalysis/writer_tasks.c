@@ -7,10 +7,24 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "reader.h"
+
 /* Two sources' clocks may differ by this much and still mean the same start of a thread. */
 #define SAME_START_NS 1000000
 
 /* ---- the host ---- */
+
+/* A number from the file times `unit`; NULL when it is none, or makes no sense. */
+static void bind_count(struct tl_statement *st, int parameter, const char *text, uint64_t unit)
+{
+	uint64_t value;
+	size_t len = text ? strlen(text) : 0;
+
+	if (len && tl_parse_u64(text, len, 10, &value) == len && value <= INT64_MAX / unit)
+		tl_bind_i64(st, parameter, (int64_t)(value * unit));
+	else
+		tl_bind_null(st, parameter);
+}
 
 static int add_host(struct tl_writer *w, const char *name, struct tl_error *err)
 {
@@ -36,10 +50,8 @@ static int add_host(struct tl_writer *w, const char *name, struct tl_error *err)
 	tl_bind_text(st, 3, release, release ? strlen(release) : 0);
 	tl_bind_text(st, 4, arch, arch ? strlen(arch) : 0);
 	tl_bind_text(st, 5, cpu, cpu ? strlen(cpu) : 0);
-	if (cpus)
-		tl_bind_i64(st, 6, strtoll(cpus, NULL, 10));
-	if (memory)
-		tl_bind_i64(st, 7, strtoll(memory, NULL, 10) * 1024);
+	bind_count(st, 6, cpus, 1);
+	bind_count(st, 7, memory, 1024);
 	ret = tl_statement_run(st, err);
 	tl_statement_close(st);
 	return ret;
