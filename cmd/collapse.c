@@ -105,23 +105,6 @@ static const struct command_example examples[] = {
 
 /* ---- options to a question ---------------------------------------------------------------- */
 
-static int parse_duration(const char *text, int64_t *ns, struct tl_error *err)
-{
-	static const struct {
-		const char *suffix;
-		int64_t unit_ns;
-	} units[] = { { "", 1000000000 },    { "s", 1000000000 }, { "ms", 1000000 },
-		      { "us", 1000 },	     { "ns", 1 },	  { "m", 60000000000 },
-		      { "h", 3600000000000 } };
-	size_t length = strspn(text, "0123456789.");
-
-	for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++)
-		if (length && !strcmp(text + length, units[i].suffix) &&
-		    tl_parse_time(text, length, units[i].unit_ns, ns) == length && *ns > 0)
-			return TL_OK;
-	return tl_fail(err, TL_USAGE, "--window: '%s' is no duration like 10s, 500ms or 1.5", text);
-}
-
 static int check(const struct collapse_options *opt, struct tl_error *err)
 {
 	bool has_root = opt->root != TL_ROOT_COMM;
@@ -317,7 +300,7 @@ static int fold_windows(const struct collapse_options *opt, struct tl_store *sto
 	struct window_files files = { .directory = opt->out_dir };
 	char more[64];
 	int64_t width;
-	int ret = parse_duration(opt->window, &width, err);
+	int ret = command_parse_duration("--window", opt->window, &width, err);
 
 	if (ret == TL_OK)
 		ret = prepare_directory(opt->out_dir, err);

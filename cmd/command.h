@@ -125,7 +125,8 @@ struct command {
 		   struct tl_error *err);
 };
 
-extern const struct command cmd_import, cmd_info, cmd_steps, cmd_collapse, cmd_events, cmd_generate;
+extern const struct command cmd_import, cmd_info, cmd_steps, cmd_syscalls, cmd_collapse, cmd_events,
+	cmd_generate;
 
 extern const struct command *const commands[];	      /* ends with NULL; shown in this order */
 const struct command *command_find(const char *name); /* NULL: there is none */
@@ -186,6 +187,9 @@ int command_parse_time(const char *text, size_t length, int64_t case_begin_ns, i
 /* "A,B", either of which may be empty: from the first, to the last. */
 int command_parse_range(const char *text, int64_t case_begin_ns, struct tl_time_range *range,
 			struct tl_error *err);
+
+/* "10s", "500ms", "1.5" (seconds), also us, ns, m, h; `option` is for the message. */
+int command_parse_duration(const char *option, const char *text, int64_t *ns, struct tl_error *err);
 
 /* ---- recordings and cases (source.c) ------------------------------------------------------- */
 

@@ -572,6 +572,19 @@ int output_record(struct output *o, const char *key, const char *title,
 	return ret;
 }
 
+int output_text(struct output *o, const char *text, struct tl_error *err)
+{
+	int ret = finish_table(o, err);
+
+	if (ret < 0 || o->format != FORMAT_TABLE)
+		return ret;
+	if (o->table_count)
+		fputc('\n', o->file);
+	fprintf(o->file, "%s\n", text);
+	o->table_count++;
+	return TL_OK;
+}
+
 int output_close(struct output *o, struct tl_error *err)
 {
 	int ret;

@@ -71,6 +71,8 @@ int output_row(struct output *output, const struct cell *cells, struct tl_error 
 int output_record(struct output *output, const char *key, const char *title,
 		  const struct column *columns, size_t column_count, const struct cell *cells,
 		  struct tl_error *err);
+/* A paragraph for people, between tables; nothing in JSON and CSV. */
+int output_text(struct output *output, const char *text, struct tl_error *err);
 /* Ends the last table and frees, whatever it returns. Accepts NULL. */
 int output_close(struct output *output, struct tl_error *err);
 

@@ -113,6 +113,7 @@ static void fill_options(const struct walk *walk, struct tl_import_options *impo
 	import->is_strict = s->is_strict;
 	import->progress = progress_step;
 	writer->aggregate_only = walk->request->aggregate_only;
+	writer->want = walk->request->want;
 	writer->symbols.symfs = s->symfs;
 	writer->symbols.buildid_dirs = s->buildid_dirs.items;
 	writer->symbols.buildid_dir_count = s->buildid_dirs.count;

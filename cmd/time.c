@@ -165,3 +165,21 @@ int command_parse_range(const char *text, int64_t case_begin_ns, struct tl_time_
 			       text);
 	return TL_OK;
 }
+
+int command_parse_duration(const char *option, const char *text, int64_t *ns, struct tl_error *err)
+{
+	static const struct {
+		const char *suffix;
+		int64_t unit_ns;
+	} units[] = { { "", 1000000000 },    { "s", 1000000000 }, { "ms", 1000000 },
+		      { "us", 1000 },	     { "ns", 1 },	  { "m", 60000000000 },
+		      { "h", 3600000000000 } };
+	size_t length = strspn(text, "0123456789.");
+
+	for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++)
+		if (length && !strcmp(text + length, units[i].suffix) &&
+		    tl_parse_time(text, length, units[i].unit_ns, ns) == length && *ns > 0)
+			return TL_OK;
+	return tl_fail(err, TL_USAGE, "%s: '%.100s' is no duration like 10s, 500ms or 1.5", option,
+		       text);
+}

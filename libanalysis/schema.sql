@@ -291,6 +291,34 @@ CREATE TABLE syscall (
 	args ANY -- as printed, TEXT or BLOB as in string; NULL: not kept
 ) STRICT;
 
+-- Derived from syscall: the same calls by column, some thousand of one thread, name and operation in
+-- a row, for questions about millions of them. Bytes: call_blocks.c.
+CREATE TABLE call_block (
+	source_id INTEGER NOT NULL REFERENCES source,
+	thread_id INTEGER REFERENCES thread,
+	name_id INTEGER NOT NULL REFERENCES string,
+	operation_id INTEGER REFERENCES string,
+	kind INTEGER NOT NULL, -- as in syscall
+	timing INTEGER NOT NULL, -- as in syscall; 2: the durations are not known
+	is_wait INTEGER NOT NULL, -- 1: calls that wait for others, for a time, or for what comes from outside
+	call_count INTEGER NOT NULL,
+	dur_sum INTEGER NOT NULL, -- ns
+	base_ts INTEGER, -- begin of the first call in the block; NULL: no times
+	first_ts INTEGER, -- earliest begin
+	last_ts INTEGER, -- latest begin
+	calls BLOB NOT NULL -- durations with flags, and begins
+) STRICT;
+
+-- Derived from syscall: sums per thread, call and stack, of calls that have stacks.
+CREATE TABLE call_stack_sum (
+	source_id INTEGER NOT NULL REFERENCES source,
+	thread_id INTEGER REFERENCES thread,
+	name_id INTEGER NOT NULL REFERENCES string,
+	stack_id INTEGER NOT NULL REFERENCES stack,
+	call_count INTEGER NOT NULL,
+	dur_sum INTEGER NOT NULL -- ns
+) STRICT;
+
 -- Facts: a row of a profiler's timeline: a thread, a device stream, counters, a layer.
 CREATE TABLE track (
 	track_id INTEGER PRIMARY KEY,
@@ -421,6 +449,7 @@ CREATE TABLE thread_state (
 CREATE INDEX IF NOT EXISTS sample_by_ts ON sample(ts);
 CREATE INDEX IF NOT EXISTS thread_state_by_thread ON thread_state(thread_id, ts);
 CREATE INDEX IF NOT EXISTS syscall_by_ts ON syscall(ts);
+CREATE INDEX IF NOT EXISTS syscall_without_end ON syscall(outcome) WHERE outcome > 1;
 CREATE INDEX IF NOT EXISTS slice_by_track ON slice(track_id, ts);
 CREATE INDEX IF NOT EXISTS slice_by_step ON slice(step) WHERE step IS NOT NULL;
 CREATE INDEX IF NOT EXISTS thread_by_tid ON thread(tid);

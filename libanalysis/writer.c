@@ -36,6 +36,8 @@ static const char *const insert_sql[INSERT_COUNT] = {
 	"stack_id, "
 	"args_length, line, args) "
 	"VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+	[INSERT_CALL_BLOCK] = TL_CALL_BLOCK_INSERT,
+	[INSERT_CALL_STACK_SUM] = TL_CALL_SUM_INSERT,
 	[INSERT_SLICE] =
 		"INSERT INTO slice(slice_id, track_id, ts, dur, name_id, category_id, class, "
 		"flags, correlation, external_id, bytes, step, stream, args) "
@@ -504,6 +506,7 @@ void tl_writer_abort(struct tl_writer *w)
 	tl_index_release(&w->known_by_pid);
 	tl_index_release(&w->sum_index);
 	tl_arena_release(&w->arena);
+	tl_writer_release_calls(w);
 	free(w->string_ids);
 	free(w->meta);
 	free(w->types);
@@ -689,6 +692,8 @@ static int finish(struct tl_writer *w, const struct tl_import_result *result, st
 	if (!w->is_settled)
 		ret = tl_writer_settle_sideband(w, err);
 	if (ret == TL_OK)
+		ret = tl_writer_call_rows(w, err);
+	if (ret == TL_OK)
 		ret = tl_rows_drain(w->rows, err);
 	if (ret == TL_OK)
 		ret = put_types(w, err);
@@ -708,6 +713,8 @@ static int finish(struct tl_writer *w, const struct tl_import_result *result, st
 		ret = tl_rows_drain(w->rows, err);
 	if (ret == TL_OK)
 		ret = put_meta(w, err);
+	if (ret == TL_OK)
+		ret = tl_writer_derive_calls(w, err);
 	if (ret == TL_OK)
 		ret = put_diagnostics(w, err);
 	if (ret == TL_OK)

@@ -6,6 +6,7 @@
 #ifndef TL_WRITER_H
 #define TL_WRITER_H
 
+#include "calls.h"
 #include "chains.h"
 #include "maps.h"
 #include "store.h"
@@ -22,6 +23,8 @@ enum tl_insert {
 	INSERT_SWITCH,
 	INSERT_WAKEUP,
 	INSERT_SYSCALL,
+	INSERT_CALL_BLOCK,
+	INSERT_CALL_STACK_SUM,
 	INSERT_SLICE,
 	INSERT_FLOW,
 	INSERT_COUNTER,
@@ -199,6 +202,14 @@ struct tl_writer {
 	int64_t first_ts, last_ts, newest_ts;
 	uint64_t sample_count, untimed_count, disorder_count;
 	uint64_t switch_count, syscall_count;
+
+	struct tl_call_blocks calls;
+	struct tl_call_sums call_sums; /* stack: node */
+	struct tl_known_traits {
+		struct tl_call_traits traits;
+		bool is_known;
+	} * call_traits; /* by interned name */
+	size_t call_trait_capacity;
 };
 
 /* writer.c */
@@ -243,6 +254,13 @@ void tl_writer_note_time(struct tl_writer *w, const struct tl_event *ev);
 
 /* writer_calls.c */
 int tl_writer_syscall(struct tl_writer *w, const struct tl_event *ev, struct tl_error *err);
+/* Rows of what was gathered call by call. */
+int tl_writer_call_rows(struct tl_writer *w, struct tl_error *err);
+/* Samples of this type will become calls: their rows are needed. */
+bool tl_writer_makes_calls_of(const struct tl_writer *w, const struct tl_writer_type *type);
+/* Calls from such samples, when all rows of the source are in the case. */
+int tl_writer_derive_calls(struct tl_writer *w, struct tl_error *err);
+void tl_writer_release_calls(struct tl_writer *w);
 
 /* writer_rows.c: names, chains and sums at the end */
 int tl_writer_name_rows(struct tl_writer *w, struct tl_error *err);

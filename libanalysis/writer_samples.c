@@ -586,7 +586,7 @@ int tl_writer_sample(struct tl_writer *w, const struct tl_event *ev, struct tl_e
 	w->last_name = key.name;
 	tl_writer_note_time(w, ev);
 	ret = add_to_sum(w, &key, s->period, err);
-	if (ret < 0 || w->options.aggregate_only)
+	if (ret < 0 || (w->options.aggregate_only && !tl_writer_makes_calls_of(w, type)))
 		return ret;
 	return put_sample(w, ev, &key, err);
 }

@@ -124,33 +124,81 @@ static int load_known(struct tl_writer *w, struct tl_error *err)
 	return ret;
 }
 
-int tl_writer_find_host(struct tl_writer *w, struct tl_error *err)
+/* The row of the first column of a query with up to two texts; 0: there is none. */
+static int find_host(struct tl_writer *w, const char *sql, const char *name, const char *release,
+		     int64_t *host_id, struct tl_error *err)
 {
-	const char *name = tl_writer_meta_value(w, "hostname");
-	const char *release = tl_writer_meta_value(w, "os_release");
 	struct tl_statement *st;
-	int ret = tl_rows_drain(w->rows, err);
+	int ret = tl_statement_open(&st, w->store, sql, "host_id", err);
 
+	*host_id = 0;
 	if (ret < 0)
 		return ret;
-	if (!name || !*name) /* nothing says that it is one we know */
-		return add_host(w, NULL, err);
-	ret = tl_statement_open(&st, w->store,
-				"SELECT host_id FROM host WHERE name = ?1 AND "
-				"(os_release IS ?2 OR os_release IS NULL OR ?2 IS NULL) "
-				"ORDER BY host_id LIMIT 1",
-				"host_id", err);
+	if (name)
+		tl_bind_text(st, 1, name, strlen(name));
+	if (name)
+		tl_bind_text(st, 2, release, release ? strlen(release) : 0);
+	ret = tl_statement_step(st, err);
+	if (ret > 0)
+		*host_id = tl_column_i64(st, 0);
+	tl_statement_close(st);
+	return ret < 0 ? ret : TL_OK;
+}
+
+/* A source told of the only machine of the case without naming it; this one does. */
+static int complete_host(struct tl_writer *w, const char *name, struct tl_error *err)
+{
+	const char *release = tl_writer_meta_value(w, "os_release");
+	const char *arch = tl_writer_meta_value(w, "arch");
+	struct tl_statement *st;
+	int ret =
+		tl_statement_open(&st, w->store,
+				  "UPDATE host SET name = ?, os_release = coalesce(os_release, ?), "
+				  "arch = coalesce(arch, ?) WHERE host_id = ?",
+				  NULL, err);
+
 	if (ret < 0)
 		return ret;
 	tl_bind_text(st, 1, name, strlen(name));
 	tl_bind_text(st, 2, release, release ? strlen(release) : 0);
-	ret = tl_statement_step(st, err);
-	if (ret > 0)
-		w->host_id = tl_column_i64(st, 0);
+	tl_bind_text(st, 3, arch, arch ? strlen(arch) : 0);
+	tl_bind_i64(st, 4, w->host_id);
+	ret = tl_statement_run(st, err);
 	tl_statement_close(st);
+	return ret;
+}
+
+/*
+ * The machine of that name. A source that names none is taken to be of the only machine of the case;
+ * where there are several, nothing says that it is one of them.
+ */
+int tl_writer_find_host(struct tl_writer *w, struct tl_error *err)
+{
+	const char *name = tl_writer_meta_value(w, "hostname");
+	const char *release = tl_writer_meta_value(w, "os_release");
+	bool has_name = name && *name;
+	int ret = tl_rows_drain(w->rows, err);
+
+	if (ret == TL_OK && has_name)
+		ret = find_host(w,
+				"SELECT host_id FROM host WHERE name = ?1 AND "
+				"(os_release IS ?2 OR os_release IS NULL OR ?2 IS NULL) "
+				"ORDER BY host_id LIMIT 1",
+				name, release, &w->host_id, err);
+	else if (ret == TL_OK)
+		ret = find_host(w, "SELECT host_id FROM host WHERE (SELECT count(*) FROM host) = 1",
+				NULL, NULL, &w->host_id, err);
+	if (ret == TL_OK && has_name && !w->host_id) {
+		ret = find_host(w,
+				"SELECT host_id FROM host WHERE name IS NULL AND "
+				"(SELECT count(*) FROM host) = 1",
+				NULL, NULL, &w->host_id, err);
+		if (ret == TL_OK && w->host_id)
+			ret = complete_host(w, name, err);
+	}
 	if (ret < 0)
 		return ret;
-	return ret > 0 ? load_known(w, err) : add_host(w, name, err);
+	return w->host_id ? load_known(w, err) : add_host(w, has_name ? name : NULL, err);
 }
 
 /* ---- lifetimes ---- */

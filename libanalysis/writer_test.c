@@ -296,6 +296,40 @@ static void one_thread_is_one_row_in_two_sources(void **state)
 	assert_int_equal(value("SELECT count(*) FROM string WHERE text = 'worker'"), 1);
 }
 
+static void a_nameless_source_is_of_the_only_machine(void **state)
+{
+	const uint64_t ip = 1;
+
+	(void)state;
+	for (int i = 0; i < 3; i++) {
+		begin(i == 0 ? "a" : i == 1 ? "b" : "c", 0);
+		if (i == 1)
+			meta("hostname", "node1");
+		comm(5, 6, "worker");
+		sample(100 + i, 5, 6, &ip, 1);
+		commit();
+	}
+	assert_int_equal(value("SELECT count(*) FROM host WHERE name = 'node1'"), 1);
+	assert_int_equal(value("SELECT count(*) FROM host"), 1);
+	assert_int_equal(value("SELECT count(*) FROM thread WHERE tid = 6"), 1);
+}
+
+static void a_nameless_source_is_of_none_of_several_machines(void **state)
+{
+	const uint64_t ip = 1;
+
+	(void)state;
+	for (int i = 0; i < 3; i++) {
+		begin(i == 0 ? "a" : i == 1 ? "b" : "c", 0);
+		if (i < 2)
+			meta("hostname", i ? "node1" : "node2");
+		sample(100 + i, 5, 6, &ip, 1);
+		commit();
+	}
+	assert_int_equal(value("SELECT count(*) FROM host"), 3);
+	assert_int_equal(value("SELECT count(*) FROM thread WHERE tid = 6"), 3);
+}
+
 static void the_same_file_is_refused_twice(void **state)
 {
 	const struct tl_source_description source = {
@@ -403,6 +437,8 @@ int main(void)
 		CASE_TEST(a_return_missed_among_all_cpus_bounds_the_wait),
 		CASE_TEST(idle_is_another_task_on_every_cpu),
 		CASE_TEST(one_thread_is_one_row_in_two_sources),
+		CASE_TEST(a_nameless_source_is_of_the_only_machine),
+		CASE_TEST(a_nameless_source_is_of_none_of_several_machines),
 		CASE_TEST(the_same_file_is_refused_twice),
 		CASE_TEST(an_aborted_source_leaves_nothing),
 		CASE_TEST(names_that_are_no_utf8_are_kept_as_bytes),

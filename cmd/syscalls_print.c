@@ -1,0 +1,710 @@
+/*
+ * syscalls_print.c - what is known of system calls: a sentence, tables, histograms drawn in text.
+ */
+#include "syscalls.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "memory.h"
+
+enum { BAR_WIDTH = 40, ARGUMENTS_SHOWN = 60 };
+
+#define COUNT(array) (sizeof(array) / sizeof(*(array)))
+
+struct print {
+	const struct tl_syscalls *calls;
+	const struct syscalls_layout *layout;
+	struct output *output;
+};
+
+/* ---- words ---------------------------------------------------------------------------------------- */
+
+static void add_printable(struct tl_text *out, const char *text)
+{
+	char shown[512];
+
+	tl_printable(shown, sizeof(shown), text, strlen(text));
+	tl_text_puts(out, shown);
+}
+
+static void add_duration(struct tl_text *out, double ns)
+{
+	char buf[64];
+
+	tl_text_puts(out, format_duration(buf, sizeof(buf), (int64_t)llround(ns)));
+}
+
+/* "futex FUTEX_WAIT_PRIVATE of worker (4711)" */
+static void add_call(struct tl_text *out, const struct print *p, const char *name,
+		     const char *operation, uint32_t thread_index)
+{
+	const struct tl_syscall_thread *thread = &p->calls->threads[thread_index];
+
+	add_printable(out, name);
+	if (operation) {
+		tl_text_puts(out, " ");
+		add_printable(out, operation);
+	}
+	if (thread->tid < 0) {
+		tl_text_puts(out, " of the traced thread");
+		return;
+	}
+	tl_text_puts(out, thread->name ? " of " : " of thread ");
+	if (thread->name)
+		add_printable(out, thread->name);
+	tl_text_printf(out, thread->name ? " (%" PRId64 ")" : "%" PRId64, thread->tid);
+}
+
+static int print_text(struct print *p, struct tl_text *text, struct tl_error *err)
+{
+	int ret = text->failed || !text->data ? tl_fail(err, TL_NOMEM, "out of memory")
+					      : output_text(p->output, text->data, err);
+
+	tl_text_release(text);
+	return ret;
+}
+
+/* The answer in a sentence. */
+static int print_headline(struct print *p, struct tl_error *err)
+{
+	const struct tl_syscalls *c = p->calls;
+	const struct tl_syscall_outlier *o = c->outliers;
+	struct tl_text text = { 0 };
+
+	if (!c->outlier_count) {
+		tl_text_printf(&text,
+			       "no outliers: none of %" PRIu64
+			       " calls took much longer than is usual for its thread and call",
+			       c->call_count);
+		return print_text(p, &text, err);
+	}
+	add_call(&text, p, o->name, o->operation, o->thread);
+	tl_text_printf(&text, ": %" PRIu64 " of %" PRIu64 " calls took more than ",
+		       o->outlier_count, o->judged_count);
+	add_duration(&text, o->threshold_ns);
+	tl_text_puts(&text, " and cost ");
+	add_duration(&text, (double)o->cost_ns);
+	tl_text_puts(&text, "; usual are ");
+	add_duration(&text, o->median_ns);
+	tl_text_puts(&text, ", the slowest took ");
+	add_duration(&text, (double)o->max_ns);
+	if (o->has_since) {
+		char time[64];
+
+		tl_text_printf(&text, "; slow since %s",
+			       format_time(time, sizeof(time), o->since_ns));
+	}
+	return print_text(p, &text, err);
+}
+
+/* ---- cells ---------------------------------------------------------------------------------------- */
+
+static struct cell cell_id(int64_t id)
+{
+	return id < 0 ? cell_unknown() : cell_integer(id);
+}
+
+static struct cell cell_ns(double ns)
+{
+	return isfinite(ns) ? cell_integer((int64_t)llround(ns)) : cell_unknown();
+}
+
+static const struct tl_syscall_thread *thread_of(const struct print *p, uint32_t index)
+{
+	return &p->calls->threads[index];
+}
+
+static bool is_cut(const struct print *p, size_t row)
+{
+	return p->layout->top && row >= p->layout->top;
+}
+
+/* ---- outliers ------------------------------------------------------------------------------------- */
+
+static const struct column outlier_columns[] = {
+	{ "cost_ns", "cost", COLUMN_DURATION, false },
+	{ "thread", "thread", COLUMN_TEXT, false },
+	{ "pid", "pid", COLUMN_INTEGER, true },
+	{ "tid", "tid", COLUMN_INTEGER, false },
+	{ "call", "call", COLUMN_TEXT, false },
+	{ "operation", "operation", COLUMN_TEXT, false },
+	{ "judged_count", "calls", COLUMN_INTEGER, false },
+	{ "outlier_count", "outliers", COLUMN_INTEGER, false },
+	{ "threshold_ns", "above", COLUMN_DURATION, false },
+	{ "median_ns", "usual", COLUMN_DURATION, false },
+	{ "max_ns", "slowest", COLUMN_DURATION, false },
+	{ "learnt_from", "learnt from", COLUMN_TEXT, false },
+	{ "learnt_count", "calls", COLUMN_INTEGER, true },
+	{ "since_ns", "slow since", COLUMN_TIME, true },
+	{ "is_step_thread", "step thread", COLUMN_FLAG, true },
+};
+
+static int print_outliers(struct print *p, struct tl_error *err)
+{
+	const struct tl_syscalls *c = p->calls;
+	int ret = output_table(p->output, "outliers",
+			       "Outliers: calls beyond what is usual, by the time they cost",
+			       outlier_columns, COUNT(outlier_columns), err);
+
+	for (size_t i = 0; i < c->outlier_count && !is_cut(p, i) && ret == TL_OK; i++) {
+		const struct tl_syscall_outlier *o = &c->outliers[i];
+		const struct tl_syscall_thread *t = thread_of(p, o->thread);
+		const struct cell cells[] = {
+			cell_integer(o->cost_ns),
+			cell_text(t->name),
+			cell_id(t->pid),
+			cell_id(t->tid),
+			cell_text(o->name),
+			cell_text(o->operation),
+			cell_integer((int64_t)o->judged_count),
+			cell_integer((int64_t)o->outlier_count),
+			cell_ns(o->threshold_ns),
+			o->learnt_count ? cell_ns(o->median_ns) : cell_unknown(),
+			cell_integer(o->max_ns),
+			cell_text(tl_syscall_learnt_name(o->learnt)),
+			cell_integer((int64_t)o->learnt_count),
+			o->has_since ? cell_integer(o->since_ns) : cell_unknown(),
+			cell_flag(t->is_step_thread),
+		};
+
+		ret = output_row(p->output, cells, err);
+	}
+	return ret;
+}
+
+/* ---- histograms ----------------------------------------------------------------------------------- */
+
+struct histogram {
+	const char *name, *operation;
+	uint32_t thread, first;
+	uint32_t count;
+	const uint64_t *buckets;
+	double threshold_ns; /* 0: none */
+	uint64_t calls;
+};
+
+static void draw_bucket(struct tl_text *out, const struct histogram *h, uint32_t i, uint64_t most)
+{
+	double from_ns = exp2(h->first + i);
+	uint64_t value = h->buckets[i];
+	int bar = most ? (int)((double)value / (double)most * BAR_WIDTH + 0.5) : 0;
+	char from[64];
+
+	if (value && !bar)
+		bar = 1;
+	format_duration(from, sizeof(from), h->first + i ? (int64_t)from_ns : 0);
+	tl_text_printf(out, "\n%10s  %.*s%*s %" PRIu64 "%s", from, bar,
+		       "########################################", BAR_WIDTH - bar, "", value,
+		       h->threshold_ns > 0 && from_ns <= h->threshold_ns &&
+				       h->threshold_ns < 2 * from_ns
+			       ? "  <- outliers from here on"
+			       : "");
+}
+
+static int draw(struct print *p, const struct histogram *h, struct tl_error *err)
+{
+	struct tl_text text = { 0 };
+	uint64_t most = 0;
+
+	add_call(&text, p, h->name, h->operation, h->thread);
+	tl_text_printf(&text, ": %" PRIu64 " calls by duration", h->calls);
+	for (uint32_t i = 0; i < h->count; i++)
+		most = h->buckets[i] > most ? h->buckets[i] : most;
+	for (uint32_t i = 0; i < h->count; i++)
+		draw_bucket(&text, h, i, most);
+	return print_text(p, &text, err);
+}
+
+static bool is_idle_wait(const struct print *p, const struct tl_syscall_sum *sum)
+{
+	return sum->is_wait &&
+	       (thread_of(p, sum->thread)->is_idle || sum->timer_count == sum->call_count);
+}
+
+/* Of the worst outliers; where there are none, of the calls that took most time. */
+static int draw_histograms(struct print *p, struct tl_error *err)
+{
+	const struct tl_syscalls *c = p->calls;
+	size_t drawn = 0;
+	int ret = TL_OK;
+
+	for (size_t i = 0; i < c->outlier_count && drawn < p->layout->histograms; i++) {
+		const struct tl_syscall_outlier *o = &c->outliers[i];
+		const struct histogram h = { o->name,	      o->operation,    o->thread,
+					     o->first_bucket, o->bucket_count, o->buckets,
+					     o->threshold_ns, o->judged_count };
+
+		ret = ret == TL_OK ? draw(p, &h, err) : ret;
+		drawn++;
+	}
+	for (size_t i = 0;
+	     i < c->sum_count && !c->outlier_count && drawn < p->layout->histograms && ret == TL_OK;
+	     i++) {
+		const struct tl_syscall_sum *s = &c->sums[i];
+		const struct histogram h = {
+			s->name,	 NULL,	     s->thread, s->first_bucket,
+			s->bucket_count, s->buckets, 0,		s->timed_count
+		};
+
+		if (is_idle_wait(p, s) || !s->timed_count)
+			continue;
+		ret = draw(p, &h, err);
+		drawn++;
+	}
+	return ret;
+}
+
+static const struct column histogram_columns[] = {
+	{ "pid", "pid", COLUMN_INTEGER, false },
+	{ "tid", "tid", COLUMN_INTEGER, false },
+	{ "call", "call", COLUMN_TEXT, false },
+	{ "from_ns", "from", COLUMN_DURATION, false },
+	{ "call_count", "calls", COLUMN_INTEGER, false },
+};
+
+/* For machines: all of them. */
+static int list_histograms(struct print *p, struct tl_error *err)
+{
+	const struct tl_syscalls *c = p->calls;
+	int ret = output_table(p->output, "histograms", NULL, histogram_columns,
+			       COUNT(histogram_columns), err);
+
+	for (size_t i = 0; i < c->sum_count && !is_cut(p, i); i++) {
+		const struct tl_syscall_sum *s = &c->sums[i];
+		const struct tl_syscall_thread *t = thread_of(p, s->thread);
+
+		for (uint32_t k = 0; k < s->bucket_count && ret == TL_OK; k++) {
+			uint32_t bucket = s->first_bucket + k;
+			const struct cell cells[] = {
+				cell_id(t->pid), cell_id(t->tid), cell_text(s->name),
+				cell_integer(bucket ? INT64_C(1) << bucket : 0),
+				cell_integer((int64_t)s->buckets[k])
+			};
+
+			ret = output_row(p->output, cells, err);
+		}
+	}
+	return ret;
+}
+
+/* ---- sums ----------------------------------------------------------------------------------------- */
+
+static const struct column sum_columns[] = {
+	{ "total_ns", "total", COLUMN_DURATION, false },
+	{ "share_ratio", "share", COLUMN_RATIO, false },
+	{ "thread", "thread", COLUMN_TEXT, false },
+	{ "pid", "pid", COLUMN_INTEGER, true },
+	{ "tid", "tid", COLUMN_INTEGER, false },
+	{ "call", "call", COLUMN_TEXT, false },
+	{ "kind", "kind", COLUMN_TEXT, true },
+	{ "call_count", "calls", COLUMN_INTEGER, false },
+	{ "error_count", "errors", COLUMN_INTEGER, false },
+	{ "timed_count", "timed", COLUMN_INTEGER, true },
+	{ "timer_count", "ended by timer", COLUMN_INTEGER, true },
+	{ "min_ns", "min", COLUMN_DURATION, true },
+	{ "p50_ns", "p50", COLUMN_DURATION, false },
+	{ "p90_ns", "p90", COLUMN_DURATION, false },
+	{ "p99_ns", "p99", COLUMN_DURATION, false },
+	{ "p99_9_ns", "p99.9", COLUMN_DURATION, false },
+	{ "max_ns", "max", COLUMN_DURATION, false },
+	{ "is_idle_wait", "idle", COLUMN_FLAG, false },
+};
+
+static int print_sums(struct print *p, struct tl_error *err)
+{
+	const struct tl_syscalls *c = p->calls;
+	int ret = output_table(p->output, "calls",
+			       "Calls of each thread, by the time they took; share: of the time "
+			       "from the thread's first call to the end of its last",
+			       sum_columns, COUNT(sum_columns), err);
+
+	for (size_t i = 0; i < c->sum_count && !is_cut(p, i) && ret == TL_OK; i++) {
+		const struct tl_syscall_sum *s = &c->sums[i];
+		const struct tl_syscall_thread *t = thread_of(p, s->thread);
+		bool is_timed = s->timed_count > 0;
+		const struct cell cells[] = {
+			is_timed ? cell_integer(s->total_ns) : cell_unknown(),
+			is_timed ? cell_real(s->share_ratio) : cell_unknown(),
+			cell_text(t->name),
+			cell_id(t->pid),
+			cell_id(t->tid),
+			cell_text(s->name),
+			cell_text(s->kind == TL_CALL_LIBRARY ? "library" : "system"),
+			cell_integer((int64_t)s->call_count),
+			cell_integer((int64_t)s->error_count),
+			cell_integer((int64_t)s->timed_count),
+			cell_integer((int64_t)s->timer_count),
+			is_timed ? cell_integer(s->min_ns) : cell_unknown(),
+			cell_ns(s->quantile_ns[0]),
+			cell_ns(s->quantile_ns[1]),
+			cell_ns(s->quantile_ns[2]),
+			cell_ns(s->quantile_ns[3]),
+			is_timed ? cell_integer(s->max_ns) : cell_unknown(),
+			cell_flag(is_idle_wait(p, s)),
+		};
+
+		ret = output_row(p->output, cells, err);
+	}
+	return ret;
+}
+
+/* ---- the longest calls ------------------------------------------------------------------------------ */
+
+struct long_call {
+	const struct tl_syscall_one *one;
+	const char *name;
+	uint32_t thread;
+};
+
+static const struct column long_columns[] = {
+	{ "begin_ns", "begin", COLUMN_TIME, false },
+	{ "duration_ns", "duration", COLUMN_DURATION, false },
+	{ "pid", "pid", COLUMN_INTEGER, true },
+	{ "tid", "tid", COLUMN_INTEGER, false },
+	{ "call", "call", COLUMN_TEXT, false },
+	{ "operation", "operation", COLUMN_TEXT, false },
+	{ "result", "result", COLUMN_INTEGER, false },
+	{ "error", "error", COLUMN_TEXT, false },
+	{ "step", "step", COLUMN_INTEGER, true },
+	{ "step_class", "step is", COLUMN_TEXT, true },
+	{ "path", "path", COLUMN_TEXT, true },
+	{ "line", "line", COLUMN_INTEGER, false },
+	{ "arguments", "arguments", COLUMN_TEXT, false },
+};
+
+static int by_duration(const void *left, const void *right)
+{
+	const struct long_call *a = left, *b = right;
+
+	if (a->one->duration_ns != b->one->duration_ns)
+		return a->one->duration_ns > b->one->duration_ns ? -1 : 1;
+	if (a->one->ts != b->one->ts)
+		return a->one->ts < b->one->ts ? -1 : 1;
+	return a->thread < b->thread ? -1 : a->thread > b->thread;
+}
+
+static int add_list(struct long_call **list, size_t *count, size_t *capacity,
+		    const struct tl_syscall_one *ones, size_t n, const char *name, uint32_t thread,
+		    struct tl_error *err)
+{
+	int ret = tl_grow(list, capacity, *count + n, err);
+
+	for (size_t i = 0; i < n && ret == TL_OK; i++)
+		(*list)[(*count)++] = (struct long_call) { &ones[i], name, thread };
+	return ret;
+}
+
+static int print_long_row(struct print *p, const struct long_call *call, struct tl_error *err)
+{
+	const struct tl_syscall_thread *t = thread_of(p, call->thread);
+	const struct tl_syscall_one *one = call->one;
+	bool is_machine = p->layout->format.is_json || p->layout->format.is_csv;
+	size_t length = one->arguments ? strlen(one->arguments) : 0;
+	const struct cell cells[] = {
+		one->has_ts ? cell_integer(one->ts) : cell_unknown(),
+		cell_integer(one->duration_ns),
+		cell_id(t->pid),
+		cell_id(t->tid),
+		cell_text(call->name),
+		cell_text(one->operation),
+		one->has_result ? cell_integer(one->result) : cell_unknown(),
+		cell_text(one->error),
+		one->has_step ? cell_integer(one->step) : cell_unknown(),
+		cell_text(one->step_class),
+		cell_text(one->path),
+		one->line ? cell_integer(one->line) : cell_unknown(),
+		one->arguments ? cell_bytes(one->arguments, !is_machine && length > ARGUMENTS_SHOWN
+								    ? ARGUMENTS_SHOWN
+								    : length)
+			       : cell_unknown(),
+	};
+
+	return output_row(p->output, cells, err);
+}
+
+static int print_list(struct print *p, const char *key, const char *title, struct long_call *list,
+		      size_t count, struct tl_error *err)
+{
+	int ret = output_table(p->output, key, title, long_columns, COUNT(long_columns), err);
+
+	if (count)
+		qsort(list, count, sizeof(*list), by_duration);
+	for (size_t i = 0; i < count && !is_cut(p, i) && ret == TL_OK; i++)
+		ret = print_long_row(p, &list[i], err);
+	return ret;
+}
+
+static int print_longest(struct print *p, struct tl_error *err)
+{
+	const struct tl_syscalls *c = p->calls;
+	bool is_machine = p->layout->format.is_json || p->layout->format.is_csv;
+	struct long_call *list = NULL;
+	size_t count = 0, capacity = 0;
+	int ret = TL_OK;
+
+	for (size_t i = 0; i < c->outlier_count && !is_cut(p, i) && ret == TL_OK; i++) {
+		const struct tl_syscall_outlier *o = &c->outliers[i];
+
+		ret = add_list(&list, &count, &capacity, o->longest, o->longest_count, o->name,
+			       o->thread, err);
+	}
+	if (ret == TL_OK && (count || is_machine))
+		ret = print_list(p, "outlier_calls", "Slowest calls among the outliers", list,
+				 count, err);
+	count = 0;
+	for (size_t i = 0; i < c->sum_count && ret == TL_OK; i++) {
+		const struct tl_syscall_sum *s = &c->sums[i];
+
+		if (!is_machine && is_idle_wait(p, s))
+			continue;
+		ret = add_list(&list, &count, &capacity, s->longest, s->longest_count, s->name,
+			       s->thread, err);
+	}
+	if (ret == TL_OK && (is_machine || (count && !c->outlier_count)))
+		ret = print_list(p, "longest_calls", "Longest calls, without idle waits", list,
+				 count, err);
+	free(list);
+	return ret;
+}
+
+/* ---- idle waits ----------------------------------------------------------------------------------- */
+
+static const struct column wait_columns[] = {
+	{ "total_ns", "total", COLUMN_DURATION, false },
+	{ "thread", "thread", COLUMN_TEXT, false },
+	{ "pid", "pid", COLUMN_INTEGER, true },
+	{ "tid", "tid", COLUMN_INTEGER, false },
+	{ "call", "call", COLUMN_TEXT, false },
+	{ "operation", "operation", COLUMN_TEXT, false },
+	{ "call_count", "calls", COLUMN_INTEGER, false },
+	{ "timer_count", "ended by timer", COLUMN_INTEGER, false },
+	{ "thread_wait_ratio", "thread waits", COLUMN_RATIO, false },
+	{ "is_idle_thread", "idle thread", COLUMN_FLAG, false },
+};
+
+static int print_waits(struct print *p, struct tl_error *err)
+{
+	const struct tl_syscalls *c = p->calls;
+	char title[200];
+	int ret;
+
+	snprintf(title, sizeof(title),
+		 "Idle waits, never outliers: of %" PRIu64 " thread%s that wait%s for 90 %% of "
+		 "the time or more, or ended by their own timer",
+		 c->idle_thread_count, c->idle_thread_count == 1 ? "" : "s",
+		 c->idle_thread_count == 1 ? "s" : "");
+	ret = output_table(p->output, "idle_waits", title, wait_columns, COUNT(wait_columns), err);
+	for (size_t i = 0; i < c->wait_count && !is_cut(p, i) && ret == TL_OK; i++) {
+		const struct tl_syscall_wait *w = &c->waits[i];
+		const struct tl_syscall_thread *t = thread_of(p, w->thread);
+		const struct cell cells[] = {
+			cell_integer(w->total_ns),
+			cell_text(t->name),
+			cell_id(t->pid),
+			cell_id(t->tid),
+			cell_text(w->name),
+			cell_text(w->operation),
+			cell_integer((int64_t)w->call_count),
+			cell_integer((int64_t)w->timer_count),
+			cell_real(t->wait_ratio),
+			cell_flag(w->is_idle),
+		};
+
+		ret = output_row(p->output, cells, err);
+	}
+	return ret;
+}
+
+/* ---- calls without an end --------------------------------------------------------------------------- */
+
+static const struct column open_columns[] = {
+	{ "age_ns", "age", COLUMN_DURATION, false },
+	{ "begin_ns", "begin", COLUMN_TIME, false },
+	{ "thread", "thread", COLUMN_TEXT, false },
+	{ "pid", "pid", COLUMN_INTEGER, true },
+	{ "tid", "tid", COLUMN_INTEGER, false },
+	{ "call", "call", COLUMN_TEXT, false },
+	{ "operation", "operation", COLUMN_TEXT, false },
+	{ "outcome", "is", COLUMN_TEXT, false },
+	{ "is_wait", "waits", COLUMN_FLAG, false },
+	{ "path", "path", COLUMN_TEXT, true },
+	{ "line", "line", COLUMN_INTEGER, false },
+	{ "arguments", "arguments", COLUMN_TEXT, true },
+};
+
+static int print_opens(struct print *p, struct tl_error *err)
+{
+	const struct tl_syscalls *c = p->calls;
+	int ret = output_table(p->output, "open_calls",
+			       "Calls that were not seen to end, by how long they went on",
+			       open_columns, COUNT(open_columns), err);
+
+	for (size_t i = 0; i < c->open_count && !is_cut(p, i) && ret == TL_OK; i++) {
+		const struct tl_syscall_open *o = &c->opens[i];
+		const struct tl_syscall_thread *t = thread_of(p, o->thread);
+		const struct cell cells[] = {
+			o->age_ns >= 0 ? cell_integer(o->age_ns) : cell_unknown(),
+			o->has_ts ? cell_integer(o->ts) : cell_unknown(),
+			cell_text(t->name),
+			cell_id(t->pid),
+			cell_id(t->tid),
+			cell_text(o->name),
+			cell_text(o->operation),
+			cell_text(tl_call_outcome_name(o->outcome)),
+			cell_flag(o->is_wait),
+			cell_text(o->path),
+			o->line ? cell_integer(o->line) : cell_unknown(),
+			cell_text(o->arguments),
+		};
+
+		ret = output_row(p->output, cells, err);
+	}
+	return ret;
+}
+
+/* ---- sources -------------------------------------------------------------------------------------- */
+
+static const struct column source_columns[] = {
+	{ "path", "source", COLUMN_TEXT, false },
+	{ "importer", "kind", COLUMN_TEXT, false },
+	{ "call_count", "calls", COLUMN_INTEGER, false },
+	{ "left_out_count", "told by another", COLUMN_INTEGER, false },
+	{ "derived_count", "derived", COLUMN_INTEGER, false },
+	{ "untimed_count", "untimed", COLUMN_INTEGER, false },
+	{ "min_ns", "shortest", COLUMN_DURATION, false },
+};
+
+static int print_sources(struct print *p, struct tl_error *err)
+{
+	const struct tl_syscalls *c = p->calls;
+	int ret = output_table(p->output, "sources", "Where the calls come from", source_columns,
+			       COUNT(source_columns), err);
+
+	for (size_t i = 0; i < c->source_count && ret == TL_OK; i++) {
+		const struct tl_syscall_source *s = &c->sources[i];
+		const struct cell cells[] = {
+			cell_text(s->path),
+			cell_text(s->importer),
+			cell_integer((int64_t)s->call_count),
+			cell_integer((int64_t)s->left_out_count),
+			cell_integer((int64_t)s->derived_count),
+			cell_integer((int64_t)s->untimed_count),
+			s->min_ns >= 0 ? cell_integer(s->min_ns) : cell_unknown(),
+		};
+
+		ret = output_row(p->output, cells, err);
+	}
+	return ret;
+}
+
+/* What the numbers cannot be trusted for. */
+static int print_caution(struct print *p, struct tl_error *err)
+{
+	const struct tl_syscalls *c = p->calls;
+	uint64_t derived = 0, untimed = 0, left_out = 0;
+	bool is_traced = false;
+	struct tl_text text = { 0 };
+
+	for (size_t i = 0; i < c->source_count; i++) {
+		derived += c->sources[i].derived_count;
+		untimed += c->sources[i].untimed_count;
+		left_out += c->sources[i].left_out_count;
+		is_traced |= !c->sources[i].is_tracepoint && c->sources[i].call_count;
+	}
+	if (is_traced)
+		tl_text_puts(&text, "A tracer that stops the thread, as strace does, adds tens of "
+				    "microseconds to every call (see the\nshortest): calls below "
+				    "100 us carry no information, and compare runs, not absolute "
+				    "cost.");
+	if (derived)
+		tl_text_printf(&text,
+			       "%s%" PRIu64 " durations are derived from two lines of the log: a "
+			       "little too long.",
+			       text.length ? "\n" : "", derived);
+	if (untimed)
+		tl_text_printf(&text,
+			       "%s%" PRIu64 " calls have no duration: record with 'strace -T'.",
+			       text.length ? "\n" : "", untimed);
+	if (left_out)
+		tl_text_printf(&text,
+			       "%s%" PRIu64 " calls are told by two sources; they count once.",
+			       text.length ? "\n" : "", left_out);
+	if (!text.length && !text.failed)
+		return TL_OK;
+	return print_text(p, &text, err);
+}
+
+/* ---- all of it -------------------------------------------------------------------------------------- */
+
+static const struct column summary_columns[] = {
+	{ "call_count", "calls", COLUMN_INTEGER, false },
+	{ "error_count", "errors", COLUMN_INTEGER, false },
+	{ "outside_count", "calls not asked for", COLUMN_INTEGER, false },
+	{ "thread_count", "threads", COLUMN_INTEGER, false },
+	{ "idle_thread_count", "idle threads", COLUMN_INTEGER, false },
+	{ "outlier_group_count", "threads and calls with outliers", COLUMN_INTEGER, true },
+	{ "step_count", "steps", COLUMN_INTEGER, false },
+	{ "good_step_count", "good steps", COLUMN_INTEGER, false },
+	{ "slow_step_count", "slow steps", COLUMN_INTEGER, false },
+	{ "begin_ns", "first call", COLUMN_TIME, false },
+	{ "end_ns", "last call ended", COLUMN_TIME, false },
+};
+
+static int print_summary(struct print *p, struct tl_error *err)
+{
+	const struct tl_syscalls *c = p->calls;
+	bool has_steps = c->step_count > 0;
+	bool is_machine = p->layout->format.is_json || p->layout->format.is_csv;
+	const struct cell cells[] = {
+		cell_integer((int64_t)c->call_count),
+		cell_integer((int64_t)c->error_count),
+		c->outside_count || is_machine ? cell_integer((int64_t)c->outside_count)
+					       : cell_unknown(),
+		cell_integer((int64_t)c->thread_count),
+		cell_integer((int64_t)c->idle_thread_count),
+		cell_integer((int64_t)c->outlier_count),
+		has_steps ? cell_integer((int64_t)c->step_count) : cell_unknown(),
+		has_steps ? cell_integer((int64_t)c->good_step_count) : cell_unknown(),
+		has_steps ? cell_integer((int64_t)c->slow_step_count) : cell_unknown(),
+		c->has_times ? cell_integer(c->begin_ns) : cell_unknown(),
+		c->has_times ? cell_integer(c->end_ns) : cell_unknown(),
+	};
+
+	return output_record(p->output, "summary", NULL, summary_columns, COUNT(summary_columns),
+			     cells, err);
+}
+
+int syscalls_print(const struct tl_syscalls *calls, const struct syscalls_layout *layout,
+		   struct tl_error *err)
+{
+	struct print p = { .calls = calls, .layout = layout };
+	bool is_machine = layout->format.is_json || layout->format.is_csv;
+	int closed, ret = output_open(&p.output, stdout, &layout->format, true, err);
+
+	if (ret < 0)
+		return ret;
+	ret = print_headline(&p, err);
+	if (ret == TL_OK)
+		ret = print_summary(&p, err);
+	if (ret == TL_OK && (calls->outlier_count || is_machine))
+		ret = print_outliers(&p, err);
+	if (ret == TL_OK)
+		ret = is_machine ? list_histograms(&p, err) : draw_histograms(&p, err);
+	if (ret == TL_OK)
+		ret = print_longest(&p, err);
+	if (ret == TL_OK && (calls->sum_count || is_machine))
+		ret = print_sums(&p, err);
+	if (ret == TL_OK && (calls->wait_count || is_machine))
+		ret = print_waits(&p, err);
+	if (ret == TL_OK && (calls->open_count || is_machine))
+		ret = print_opens(&p, err);
+	if (ret == TL_OK)
+		ret = print_sources(&p, err);
+	if (ret == TL_OK)
+		ret = print_caution(&p, err);
+	closed = output_close(p.output, err);
+	return ret < 0 ? ret : closed;
+}

@@ -1,0 +1,179 @@
+/*
+ * calls.h - private: what is known of calls by their names, calls by column (blocks), and calls made
+ * of tracepoints that are hit when one begins and when it ends.
+ *
+ * A question about millions of calls reads blocks: some thousand calls of one thread, name and
+ * operation in a few bytes each, in the order they were met. Table syscall holds the same calls
+ * with all that is known of each.
+ */
+#ifndef TL_CALLS_H
+#define TL_CALLS_H
+
+#include "memory.h"
+#include "store.h"
+
+/* ---- waits and timers (call_traits.c) ------------------------------------------------------- */
+
+enum tl_call_wait {
+	TL_WAIT_NEVER,
+	TL_WAIT_ALWAYS,	   /* poll, nanosleep, wait4, ... */
+	TL_WAIT_OPERATION, /* futex: with an operation that waits */
+	TL_WAIT_FD,	   /* read: from a socket, a pipe, an eventfd or a timerfd */
+	TL_WAIT_RING,	   /* io_uring_enter: with completions to wait for */
+};
+
+/* What the end of a call says when it was its own timer that ended it. */
+enum tl_call_timer {
+	TL_TIMER_NONE,
+	TL_TIMER_SLEEP, /* returned 0, about when it was asked to */
+	TL_TIMER_ZERO,	/* returned 0: nothing was ready */
+	TL_TIMER_EAGAIN /* failed with EAGAIN */
+};
+
+struct tl_call_traits {
+	enum tl_call_wait wait;
+	enum tl_call_timer timer;
+};
+
+struct tl_call_traits tl_call_traits(const char *name, size_t length);
+bool tl_call_is_wait(struct tl_call_traits traits, const struct tl_event_syscall *call);
+/*
+ * Ended by the time-out it asked for: ETIMEDOUT, a poll that returned 0, a sleep that lasted as
+ * long as requested within 20 % or 100 us (or, where the request is not known, was not cut short).
+ */
+bool tl_call_is_timer_end(struct tl_call_traits traits, const struct tl_event_syscall *call);
+
+/* It came back to its caller, as far as one can know: what is counted. */
+static inline bool tl_call_has_ended(enum tl_call_outcome outcome)
+{
+	return outcome == TL_CALL_RETURNED || outcome == TL_CALL_RESTARTED ||
+	       outcome == TL_CALL_UNAVAILABLE;
+}
+
+/* ---- blocks (call_blocks.c) ------------------------------------------------------------------ */
+
+#define TL_CALL_BLOCK_MAX 4096u /* calls */
+
+/* Rows of one block belong to one of these. Ids of rows; 0: NULL. */
+struct tl_call_key {
+	int64_t thread_id, name_id, operation_id;
+	uint8_t kind;	/* enum tl_call_kind */
+	uint8_t timing; /* enum tl_call_timing */
+	bool is_wait;
+};
+
+#define TL_CALL_ERROR 1u /* failed */
+#define TL_CALL_TIMER 2u /* ended by its own timer */
+
+struct tl_call_entry {
+	int64_t ts;	     /* begin; only where the block has times */
+	int64_t duration_ns; /* -1 unknown */
+	uint8_t flags;	     /* TL_CALL_* */
+};
+
+/* One row of table call_block. */
+struct tl_call_block {
+	struct tl_call_key key;
+	uint32_t count;
+	bool has_times;
+	int64_t first_ts, last_ts; /* earliest and latest begin */
+	int64_t base_ts;	   /* begin of the first call in the block */
+	int64_t duration_sum_ns;
+	const char *bytes;
+	size_t length;
+};
+
+typedef int (*tl_call_block_fn)(void *payload, const struct tl_call_block *block,
+				struct tl_error *err);
+
+#define TL_CALL_LONGEST 8u
+
+struct tl_call_group {
+	struct tl_call_key key;
+	struct tl_call_block open; /* being filled */
+	int64_t last_begin;
+	uint8_t *durations, *begins; /* encoded so far */
+	size_t duration_length, duration_capacity, begin_length, begin_capacity;
+	int64_t longest[TL_CALL_LONGEST]; /* the last is the shortest of them */
+};
+
+struct tl_call_blocks {
+	struct tl_call_group *groups;
+	size_t group_count, group_capacity;
+	struct tl_index index;
+	uint32_t last; /* group of the call before */
+	uint8_t *scratch;
+	size_t scratch_capacity;
+	tl_call_block_fn put;
+	void *payload;
+};
+
+/* `is_notable` (may be NULL): the call is among the longest of its group so far, and not short. */
+int tl_call_blocks_add(struct tl_call_blocks *blocks, const struct tl_call_key *key, bool has_ts,
+		       const struct tl_call_entry *call, bool *is_notable, struct tl_error *err);
+int tl_call_blocks_flush(struct tl_call_blocks *blocks, struct tl_error *err);
+void tl_call_blocks_release(struct tl_call_blocks *blocks);
+/* `calls` has room for block->count. TL_STORE if the bytes are not those of such a block. */
+int tl_call_block_read(const struct tl_call_block *block, bool want_times,
+		       struct tl_call_entry *calls, struct tl_error *err);
+
+#define TL_CALL_BLOCK_INSERT                                                                 \
+	"INSERT INTO call_block(source_id, thread_id, name_id, operation_id, kind, timing, " \
+	"is_wait, call_count, dur_sum, base_ts, first_ts, last_ts, calls) "                  \
+	"VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+/* The 12 integers of that statement, and which of them are NULL. */
+uint64_t tl_call_block_values(const struct tl_call_block *block, int64_t source_id,
+			      int64_t values[12]);
+
+/* ---- sums per stack (call_sums.c) ------------------------------------------------------------- */
+
+struct tl_call_sum {
+	int64_t thread_id, name_id,
+		stack; /* thread_id 0: NULL; stack: the caller's own numbering */
+	uint64_t count, duration_sum_ns;
+};
+
+struct tl_call_sums {
+	struct tl_call_sum *sums;
+	size_t count, capacity;
+	struct tl_index index;
+};
+
+int tl_call_sums_add(struct tl_call_sums *sums, int64_t thread_id, int64_t name_id, int64_t stack,
+		     int64_t duration_ns, struct tl_error *err);
+void tl_call_sums_release(struct tl_call_sums *sums);
+
+#define TL_CALL_SUM_INSERT                                                                 \
+	"INSERT INTO call_stack_sum(source_id, thread_id, name_id, stack_id, call_count, " \
+	"dur_sum) VALUES(?, ?, ?, ?, ?, ?)"
+
+/* ---- calls made of tracepoints (call_pairs.c, call_numbers.c) -------------------------------- */
+
+/*
+ * The name of a system call, not terminated; NULL: none is known. `arch` is what uname -m says.
+ */
+const char *tl_call_number_name(const char *arch, int64_t number, size_t *length);
+const char *tl_call_error_name(int64_t number); /* NULL: none is known */
+bool tl_call_is_restart(int64_t number);	/* ERESTARTSYS and its like */
+/* Hits of this event begin or end system calls. */
+bool tl_call_is_tracepoint(const char *event_name);
+
+struct tl_call_pairs_options {
+	int64_t source_id;
+	const char *arch;    /* NULL unknown */
+	bool aggregate_only; /* rows for the longest calls only */
+};
+
+struct tl_call_pairs_result {
+	uint64_t call_count;  /* with begin and end */
+	uint64_t begin_count; /* begins whose end was not recorded, but for those at the very end */
+	uint64_t end_count;   /* ends whose begin was not recorded, but for the first of a thread */
+	bool is_sampled;   /* only one hit in several was recorded: no calls can be made of them */
+	bool is_one_sided; /* only begins, or only ends, were recorded */
+};
+
+/* Rows of syscall, call_block and call_stack_sum from the samples of one source. */
+int tl_call_pairs_derive(struct tl_store *store, const struct tl_call_pairs_options *opt,
+			 struct tl_call_pairs_result *result, struct tl_error *err);
+
+#endif

@@ -1,0 +1,715 @@
+/*
+ * syscalls.c - which calls cost time: walks the blocks of a case thread by thread, sums up what each
+ * call took, and hands the durations of each operation to the judge.
+ *
+ * Memory holds the calls of one thread and name at a time.
+ */
+#include "syscalls.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const double quantile_p[TL_SYSCALL_QUANTILES] = { 0.5, 0.9, 0.99, 0.999 };
+
+static int push(struct tl_durations *d, int64_t ns, struct tl_error *err)
+{
+	int ret = d->count < d->capacity ? TL_OK : tl_grow(&d->ns, &d->capacity, d->count + 1, err);
+
+	if (ret == TL_OK)
+		d->ns[d->count++] = ns;
+	return ret;
+}
+
+/* Longest first; of equals the earliest. */
+static bool is_longer(const struct tl_long_call *a, const struct tl_long_call *b)
+{
+	return a->duration_ns != b->duration_ns ? a->duration_ns > b->duration_ns : a->ts < b->ts;
+}
+
+void tl_longest_add(struct tl_longest *l, const struct tl_long_call *call)
+{
+	uint32_t i;
+
+	if (l->count == l->limit) {
+		if (!l->limit || !is_longer(call, &l->calls[l->count - 1]))
+			return;
+		l->count--;
+	}
+	for (i = l->count; i > 0 && is_longer(call, &l->calls[i - 1]); i--)
+		l->calls[i] = l->calls[i - 1];
+	l->calls[i] = *call;
+	l->count++;
+}
+
+int tl_syscalls_buckets(struct tl_syscall_question *q, const int64_t *ns, size_t n,
+			const uint64_t **buckets, uint32_t *first, uint32_t *count,
+			struct tl_error *err)
+{
+	uint64_t all[64] = { 0 }, *kept;
+	uint32_t begin = 0, end = 64;
+	int ret = tl_latency_histogram(all, ns, n, err);
+
+	if (ret < 0 || !n)
+		return ret;
+	while (!all[begin])
+		begin++;
+	while (!all[end - 1])
+		end--;
+	kept = tl_arena_alloc(q->arena, (end - begin) * sizeof(*kept), err);
+	if (!kept)
+		return TL_NOMEM;
+	memcpy(kept, all + begin, (end - begin) * sizeof(*kept));
+	*buckets = kept;
+	*first = begin;
+	*count = end - begin;
+	return TL_OK;
+}
+
+/* ---- one thread and name ---------------------------------------------------------------------- */
+
+struct walk {
+	struct tl_syscall_question *q;
+	struct tl_call_entry *calls; /* of one block */
+	struct tl_durations timed;   /* what was asked for, of one thread and name */
+	struct tl_syscall_sum sum;
+	struct tl_longest longest;
+	int64_t inside_ns;
+	struct tl_call_judgement judgement;
+	/* of the thread at hand, until it is known whether it is idle */
+	struct candidate {
+		struct tl_syscall_outlier outlier;
+		bool is_wait;
+	} * candidates;
+	size_t candidate_count, candidate_capacity;
+	struct wait {
+		int64_t name_id, operation_id, total_ns, timer_ns;
+		uint64_t count, timer_count;
+	} * waits;
+	size_t wait_count, wait_capacity;
+};
+
+static void note_life(struct tl_call_thread *thread, const struct tl_call_entry *call)
+{
+	int64_t end = call->ts;
+
+	if (call->duration_ns > 0 && __builtin_add_overflow(call->ts, call->duration_ns, &end))
+		end = INT64_MAX;
+	if (!thread->has_life || call->ts < thread->begin_ns)
+		thread->begin_ns = call->ts;
+	if (!thread->has_life || end > thread->end_ns)
+		thread->end_ns = end;
+	thread->has_life = true;
+}
+
+static void note_source(struct tl_call_source *source, const struct tl_call_block *block,
+			const struct tl_call_entry *call)
+{
+	source->answer.call_count++;
+	source->answer.derived_count += block->key.timing == TL_CALL_DERIVED;
+	source->answer.untimed_count += block->key.timing == TL_CALL_UNTIMED;
+	if (block->key.timing == TL_CALL_MEASURED &&
+	    (source->answer.min_ns < 0 || call->duration_ns < source->answer.min_ns))
+		source->answer.min_ns = call->duration_ns;
+}
+
+/* One call that was asked for, into the sum of its thread and name. */
+static int add_to_sum(struct walk *w, const struct tl_call_block *block,
+		      const struct tl_call_entry *call, struct tl_error *err)
+{
+	struct tl_syscalls *out = w->q->out;
+	const struct tl_long_call one = { .duration_ns = call->duration_ns,
+					  .ts = block->has_times ? call->ts : 0,
+					  .operation_id = block->key.operation_id,
+					  .has_ts = block->has_times };
+	bool is_timer = call->flags & TL_CALL_TIMER;
+	int64_t end = call->ts;
+
+	w->sum.call_count++;
+	w->sum.error_count += call->flags & TL_CALL_ERROR;
+	w->sum.timer_count += is_timer;
+	w->judgement.count++;
+	if (call->duration_ns > 0 && __builtin_add_overflow(call->ts, call->duration_ns, &end))
+		end = INT64_MAX;
+	if (block->has_times) {
+		if (!out->has_times || call->ts < out->begin_ns)
+			out->begin_ns = call->ts;
+		if (!out->has_times || end > out->end_ns)
+			out->end_ns = end;
+		out->has_times = true;
+	}
+	if (call->duration_ns < 0)
+		return TL_OK;
+	tl_longest_add(&w->longest, &one);
+	if (__builtin_add_overflow(w->sum.total_ns, call->duration_ns, &w->sum.total_ns))
+		w->sum.total_ns = INT64_MAX;
+	w->inside_ns += w->q->has_asked ? tl_ranges_inside_ns(&w->q->asked, call->ts, end)
+					: call->duration_ns;
+	w->judgement.total_ns += call->duration_ns;
+	w->judgement.timer_count += is_timer;
+	w->judgement.timer_ns += is_timer ? call->duration_ns : 0;
+	return push(&w->timed, call->duration_ns, err);
+}
+
+/* Is it among the calls from which is learnt what is usual? */
+static bool is_learnt_from(const struct tl_syscall_question *q, const struct tl_call_block *block,
+			   const struct tl_call_entry *call)
+{
+	if (call->duration_ns < 0 || call->flags & TL_CALL_TIMER)
+		return false;
+	return !q->has_good || (block->has_times && tl_ranges_contain(&q->good_steps, call->ts));
+}
+
+static bool is_judged(const struct tl_syscall_question *q, const struct tl_call_block *block,
+		      const struct tl_call_entry *call)
+{
+	if (call->duration_ns < 0 || call->flags & TL_CALL_TIMER)
+		return false;
+	return !q->is_in_steps || (block->has_times && tl_ranges_contain(&q->judged, call->ts));
+}
+
+static int add_call(struct walk *w, const struct tl_call_block *block,
+		    const struct tl_call_entry *call, bool is_wanted, struct tl_error *err)
+{
+	struct tl_call_judgement *j = &w->judgement;
+	struct tl_syscall_question *q = w->q;
+	bool is_asked = is_wanted && tl_syscalls_is_asked(q, block, call);
+	int ret = TL_OK;
+
+	if (block->has_times)
+		note_life(&q->threads[j->thread], call);
+	if (block->key.is_wait && call->duration_ns > 0)
+		q->threads[j->thread].wait_ns += call->duration_ns;
+	if (!is_asked)
+		q->out->outside_count += is_wanted;
+	else
+		ret = add_to_sum(w, block, call, err);
+	if (ret == TL_OK && is_wanted && is_learnt_from(q, block, call))
+		ret = push(&j->learn, call->duration_ns, err);
+	if (ret == TL_OK && is_asked && is_judged(q, block, call)) {
+		const struct tl_long_call one = { .duration_ns = call->duration_ns,
+						  .ts = block->has_times ? call->ts : 0,
+						  .operation_id = block->key.operation_id,
+						  .has_ts = block->has_times };
+
+		tl_longest_add(&j->longest, &one);
+		if (!j->is_same)
+			ret = push(&j->judged, call->duration_ns, err);
+	}
+	return ret;
+}
+
+static int add_part(struct walk *w, const struct tl_call_part *part, bool is_wanted,
+		    struct tl_error *err)
+{
+	struct tl_call_source *source = tl_syscalls_source(w->q, part->source_id);
+	uint64_t left_out = 0;
+	uint32_t count;
+	int ret = tl_syscalls_read(w->q, part, w->calls, &count, &left_out, err);
+
+	if (ret == TL_OK && source)
+		source->answer.left_out_count += left_out;
+	for (uint32_t i = 0; i < count && ret == TL_OK; i++) {
+		if (source && is_wanted)
+			note_source(source, &part->block, &w->calls[i]);
+		ret = add_call(w, &part->block, &w->calls[i], is_wanted, err);
+	}
+	return ret;
+}
+
+/* ---- one thread, name and operation ------------------------------------------------------------ */
+
+static void begin_judgement(struct walk *w, const struct tl_call_part *parts)
+{
+	const struct tl_call_key *key = &parts->block.key;
+	const struct tl_syscall_question *q = w->q;
+	struct tl_call_judgement *j = &w->judgement;
+
+	j->name_id = key->name_id;
+	j->operation_id = key->operation_id;
+	j->kind = key->kind;
+	j->is_wait = key->is_wait;
+	j->parts = parts;
+	j->part_count = 0;
+	j->learn.count = j->judged.count = 0;
+	j->is_same = !q->has_good && !q->has_asked && !q->opt->errors_only && !q->opt->min_ns;
+	j->longest =
+		(struct tl_longest) { .limit = w->longest.limit > TL_FEW_CALLS ? w->longest.limit
+									       : TL_FEW_CALLS };
+	j->timer_count = j->count = 0;
+	j->timer_ns = j->total_ns = 0;
+}
+
+static int note_outlier(struct walk *w, struct tl_error *err)
+{
+	struct tl_call_judgement *j = &w->judgement;
+	struct candidate found = { .is_wait = j->is_wait };
+	bool is_outlier;
+	int ret = tl_syscalls_judge(w->q, j, &found.outlier, &is_outlier, err);
+
+	if (ret < 0 || !is_outlier)
+		return ret;
+	ret = tl_grow(&w->candidates, &w->candidate_capacity, w->candidate_count + 1, err);
+	if (ret == TL_OK)
+		w->candidates[w->candidate_count++] = found;
+	return ret;
+}
+
+static int note_wait(struct walk *w, struct tl_error *err)
+{
+	const struct tl_call_judgement *j = &w->judgement;
+	int ret;
+
+	if (!j->is_wait || !j->count)
+		return TL_OK;
+	ret = tl_grow(&w->waits, &w->wait_capacity, w->wait_count + 1, err);
+	if (ret == TL_OK)
+		w->waits[w->wait_count++] = (struct wait) { .name_id = j->name_id,
+							    .operation_id = j->operation_id,
+							    .count = j->count,
+							    .timer_count = j->timer_count,
+							    .total_ns = j->total_ns,
+							    .timer_ns = j->timer_ns };
+	return ret;
+}
+
+static bool is_same_operation(const struct tl_call_part *a, const struct tl_call_part *b)
+{
+	return a->block.key.operation_id == b->block.key.operation_id &&
+	       a->block.key.is_wait == b->block.key.is_wait;
+}
+
+static int walk_operation(struct walk *w, const struct tl_call_part *parts, size_t count,
+			  bool is_wanted, struct tl_error *err)
+{
+	int ret = TL_OK;
+
+	begin_judgement(w, parts);
+	w->judgement.part_count = count;
+	w->sum.is_wait &= parts->block.key.is_wait;
+	for (size_t i = 0; i < count && ret == TL_OK; i++)
+		ret = add_part(w, &parts[i], is_wanted, err);
+	if (ret == TL_OK)
+		ret = note_wait(w, err);
+	if (ret == TL_OK && is_wanted)
+		ret = note_outlier(w, err);
+	return ret;
+}
+
+/* ---- one thread and name ------------------------------------------------------------------------ */
+
+static int finish_sum(struct walk *w, const struct tl_call_key *key, struct tl_error *err)
+{
+	struct tl_syscall_question *q = w->q;
+	struct tl_syscall_sum *sum = &w->sum;
+	size_t n = w->timed.count;
+	int ret = tl_syscalls_use_thread(q, w->judgement.thread, &sum->thread, err);
+
+	sum->timed_count = n;
+	sum->min_ns = n ? w->timed.ns[0] : 0;
+	sum->max_ns = w->longest.count ? w->longest.calls[0].duration_ns : 0;
+	for (size_t i = 0; i < n; i++) {
+		sum->min_ns = w->timed.ns[i] < sum->min_ns ? w->timed.ns[i] : sum->min_ns;
+		sum->max_ns = w->timed.ns[i] > sum->max_ns ? w->timed.ns[i] : sum->max_ns;
+	}
+	if (ret == TL_OK)
+		ret = tl_syscalls_buckets(q, w->timed.ns, n, &sum->buckets, &sum->first_bucket,
+					  &sum->bucket_count, err);
+	if (ret == TL_OK)
+		ret = tl_syscalls_list(q, key->thread_id, key->name_id, &w->longest, &sum->longest,
+				       &sum->longest_count, err);
+	tl_latency_quantiles(sum->quantile_ns, quantile_p, TL_SYSCALL_QUANTILES, w->timed.ns, n);
+	sum->share_ratio = (double)w->inside_ns; /* until the thread's time is known */
+	if (ret == TL_OK)
+		ret = tl_grow(&q->out->sums, &q->sum_capacity, q->out->sum_count + 1, err);
+	if (ret < 0)
+		return ret;
+	q->out->call_count += sum->call_count;
+	q->out->error_count += sum->error_count;
+	q->out->sums[q->out->sum_count++] = *sum;
+	return TL_OK;
+}
+
+static int walk_name(struct walk *w, const struct tl_call_part *parts, size_t count,
+		     struct tl_error *err)
+{
+	const struct tl_call_key *key = &parts->block.key;
+	bool is_wanted = true;
+	int ret;
+
+	w->sum = (struct tl_syscall_sum) { .kind = key->kind, .is_wait = true };
+	w->longest = (struct tl_longest) { .limit = w->longest.limit };
+	w->timed.count = 0;
+	w->inside_ns = 0;
+	ret = tl_syscalls_text(w->q, key->name_id, &w->sum.name, &is_wanted, err);
+	for (size_t begin = 0, end; begin < count && ret == TL_OK; begin = end) {
+		for (end = begin + 1; end < count && is_same_operation(&parts[begin], &parts[end]);)
+			end++;
+		ret = walk_operation(w, parts + begin, end - begin, is_wanted, err);
+	}
+	return ret == TL_OK && w->sum.call_count ? finish_sum(w, key, err) : ret;
+}
+
+/* ---- one thread --------------------------------------------------------------------------------- */
+
+/* How much of the time before `until` the thread waited. */
+static int wait_ratio_before(struct walk *w, const struct tl_call_part *parts, size_t count,
+			     int64_t until, double *ratio, struct tl_error *err)
+{
+	const struct tl_call_thread *thread = &w->q->threads[w->judgement.thread];
+	double waited = 0, life = (double)until - (double)thread->begin_ns;
+	int ret = TL_OK;
+
+	for (size_t i = 0; i < count && ret == TL_OK; i++) {
+		uint32_t n = 0;
+
+		if (!parts[i].block.key.is_wait || parts[i].block.first_ts >= until)
+			continue;
+		ret = tl_syscalls_read(w->q, &parts[i], w->calls, &n, NULL, err);
+		for (uint32_t k = 0; k < n && ret == TL_OK; k++)
+			if (w->calls[k].ts < until && w->calls[k].duration_ns > 0)
+				waited += (double)w->calls[k].duration_ns;
+	}
+	*ratio = life > 0 ? waited / life : 1;
+	return ret;
+}
+
+/*
+ * A thread is idle if it waits for nearly all of its time. One that began to wait so much when its
+ * locks became slow is not: it is the victim. Like what is usual, that is judged by the time before.
+ */
+static int judge_idle(struct walk *w, const struct tl_call_part *parts, size_t count,
+		      double wait_ratio, bool *is_idle, struct tl_error *err)
+{
+	const struct tl_call_thread *thread = &w->q->threads[w->judgement.thread];
+	int ret = TL_OK;
+
+	*is_idle = wait_ratio >= TL_IDLE_RATIO && !thread->is_step_thread;
+	for (size_t i = 0; i < w->candidate_count && *is_idle && ret == TL_OK; i++) {
+		const struct tl_syscall_outlier *o = &w->candidates[i].outlier;
+		double before;
+
+		if (!o->has_since || !o->operation || strncmp(o->operation, "FUTEX_", 6) != 0)
+			continue;
+		ret = wait_ratio_before(w, parts, count, o->since_ns, &before, err);
+		*is_idle = before >= TL_IDLE_RATIO;
+	}
+	return ret;
+}
+
+static int keep_outliers(struct walk *w, bool is_idle, struct tl_error *err)
+{
+	struct tl_syscall_question *q = w->q;
+	int ret = TL_OK;
+
+	for (size_t i = 0; i < w->candidate_count && ret == TL_OK; i++) {
+		struct tl_syscall_outlier *o = &w->candidates[i].outlier;
+
+		if (is_idle && w->candidates[i].is_wait)
+			continue;
+		ret = tl_syscalls_use_thread(q, w->judgement.thread, &o->thread, err);
+		if (ret == TL_OK)
+			ret = tl_grow(&q->out->outliers, &q->outlier_capacity,
+				      q->out->outlier_count + 1, err);
+		if (ret == TL_OK)
+			q->out->outliers[q->out->outlier_count++] = *o;
+	}
+	return ret;
+}
+
+static int keep_waits(struct walk *w, bool is_idle, struct tl_error *err)
+{
+	struct tl_syscall_question *q = w->q;
+	int ret = TL_OK;
+
+	for (size_t i = 0; i < w->wait_count && ret == TL_OK; i++) {
+		const struct wait *from = &w->waits[i];
+		struct tl_syscall_wait wait = { .call_count =
+							is_idle ? from->count : from->timer_count,
+						.timer_count = from->timer_count,
+						.total_ns =
+							is_idle ? from->total_ns : from->timer_ns,
+						.is_idle = is_idle };
+
+		if (!wait.call_count)
+			continue;
+		ret = tl_syscalls_use_thread(q, w->judgement.thread, &wait.thread, err);
+		if (ret == TL_OK)
+			ret = tl_syscalls_text(q, from->name_id, &wait.name, NULL, err);
+		if (ret == TL_OK)
+			ret = tl_syscalls_text(q, from->operation_id, &wait.operation, NULL, err);
+		if (ret == TL_OK)
+			ret = tl_grow(&q->out->waits, &q->wait_capacity, q->out->wait_count + 1,
+				      err);
+		if (ret == TL_OK)
+			q->out->waits[q->out->wait_count++] = wait;
+	}
+	return ret;
+}
+
+/* What is asked for of the time from its first call to the end of its last. */
+static int64_t wall_of(const struct tl_syscall_question *q, const struct tl_call_thread *thread)
+{
+	if (q->has_asked)
+		return tl_ranges_inside_ns(&q->asked, thread->begin_ns, thread->end_ns);
+	return thread->end_ns - thread->begin_ns;
+}
+
+static void finish_thread(struct walk *w, size_t first_sum, bool is_idle, double wait_ratio)
+{
+	const struct tl_call_thread *thread = &w->q->threads[w->judgement.thread];
+	struct tl_syscalls *out = w->q->out;
+	struct tl_syscall_thread *answer = thread->is_used ? &out->threads[thread->index] : NULL;
+
+	if (answer) {
+		answer->is_idle = is_idle;
+		answer->wait_ratio = wait_ratio;
+		answer->has_wall = thread->has_life;
+		answer->wall_ns = thread->has_life ? wall_of(w->q, thread) : 0;
+		answer->begin_ns = thread->begin_ns;
+		answer->end_ns = thread->end_ns;
+	}
+	out->idle_thread_count += is_idle;
+	for (size_t i = first_sum; i < out->sum_count; i++) {
+		double inside_ns = out->sums[i].share_ratio;
+
+		out->sums[i].share_ratio = answer && answer->has_wall && answer->wall_ns > 0
+						   ? inside_ns / (double)answer->wall_ns
+						   : NAN;
+	}
+}
+
+static int walk_thread(struct walk *w, const struct tl_call_part *parts, size_t count,
+		       struct tl_error *err)
+{
+	struct tl_syscall_question *q = w->q;
+	size_t first_sum = q->out->sum_count;
+	struct tl_call_thread *thread;
+	double wait_ratio = NAN;
+	bool is_idle = false;
+	int ret = tl_syscalls_thread(q, parts->block.key.thread_id, &w->judgement.thread, err);
+
+	if (ret < 0 || !tl_syscalls_thread_wanted(q, &q->threads[w->judgement.thread]))
+		return ret;
+	w->candidate_count = w->wait_count = 0;
+	for (size_t begin = 0, end; begin < count && ret == TL_OK; begin = end) {
+		const struct tl_call_key *key = &parts[begin].block.key;
+
+		for (end = begin + 1; end < count; end++)
+			if (parts[end].block.key.name_id != key->name_id ||
+			    parts[end].block.key.kind != key->kind)
+				break;
+		ret = walk_name(w, parts + begin, end - begin, err);
+	}
+	if (ret < 0)
+		return ret;
+	thread = &q->threads[w->judgement.thread];
+	thread->is_walked = true;
+	if (thread->has_life && thread->end_ns > thread->begin_ns)
+		wait_ratio = (double)thread->wait_ns /
+			     ((double)thread->end_ns - (double)thread->begin_ns);
+	ret = judge_idle(w, parts, count, wait_ratio, &is_idle, err);
+	if (ret == TL_OK)
+		ret = keep_outliers(w, is_idle, err);
+	if (ret == TL_OK)
+		ret = keep_waits(w, is_idle, err);
+	if (ret == TL_OK)
+		finish_thread(w, first_sum, is_idle, wait_ratio);
+	return ret;
+}
+
+static int walk_all(struct walk *w, struct tl_error *err)
+{
+	const struct tl_syscall_question *q = w->q;
+	int ret = TL_OK;
+
+	for (size_t begin = 0, end; begin < q->part_count && ret == TL_OK; begin = end) {
+		for (end = begin + 1; end < q->part_count; end++)
+			if (q->parts[end].block.key.thread_id !=
+			    q->parts[begin].block.key.thread_id)
+				break;
+		ret = walk_thread(w, q->parts + begin, end - begin, err);
+	}
+	return ret;
+}
+
+/* Threads that never came back from their first call. */
+static void finish_open_threads(struct walk *w)
+{
+	struct tl_syscall_question *q = w->q;
+
+	for (size_t i = 0; i < q->thread_count; i++) {
+		struct tl_call_thread *thread = &q->threads[i];
+		double life = (double)thread->end_ns - (double)thread->begin_ns;
+		double wait_ratio;
+
+		if (!thread->is_used || thread->is_walked)
+			continue;
+		wait_ratio = thread->has_life && life > 0 ? (double)thread->wait_ns / life : NAN;
+		w->judgement.thread = i;
+		finish_thread(w, q->out->sum_count,
+			      wait_ratio >= TL_IDLE_RATIO && !thread->is_step_thread, wait_ratio);
+	}
+}
+
+/* ---- the answer ----------------------------------------------------------------------------------- */
+
+static int by_text(const char *a, const char *b)
+{
+	return strcmp(a ? a : "", b ? b : "");
+}
+
+static int by_total(const void *left, const void *right)
+{
+	const struct tl_syscall_sum *a = left, *b = right;
+
+	if (a->total_ns != b->total_ns)
+		return a->total_ns > b->total_ns ? -1 : 1;
+	if (a->call_count != b->call_count)
+		return a->call_count > b->call_count ? -1 : 1;
+	if (a->thread != b->thread)
+		return a->thread < b->thread ? -1 : 1;
+	return by_text(a->name, b->name);
+}
+
+static int by_cost(const void *left, const void *right)
+{
+	const struct tl_syscall_outlier *a = left, *b = right;
+
+	if (a->cost_ns != b->cost_ns)
+		return a->cost_ns > b->cost_ns ? -1 : 1;
+	if (a->thread != b->thread)
+		return a->thread < b->thread ? -1 : 1;
+	return by_text(a->name, b->name) ? by_text(a->name, b->name)
+					 : by_text(a->operation, b->operation);
+}
+
+static int by_wait(const void *left, const void *right)
+{
+	const struct tl_syscall_wait *a = left, *b = right;
+
+	if (a->total_ns != b->total_ns)
+		return a->total_ns > b->total_ns ? -1 : 1;
+	if (a->thread != b->thread)
+		return a->thread < b->thread ? -1 : 1;
+	return by_text(a->name, b->name) ? by_text(a->name, b->name)
+					 : by_text(a->operation, b->operation);
+}
+
+static int add_sources(struct tl_syscall_question *q, struct tl_error *err)
+{
+	struct tl_syscalls *out = q->out;
+
+	out->sources = tl_alloc(q->source_count, sizeof(*out->sources), err);
+	if (!out->sources)
+		return TL_NOMEM;
+	for (size_t i = 0; i < q->source_count; i++)
+		if (q->sources[i].answer.call_count || q->sources[i].answer.left_out_count)
+			out->sources[out->source_count++] = q->sources[i].answer;
+	return TL_OK;
+}
+
+static int check_found(const struct tl_syscall_question *q, struct tl_error *err)
+{
+	const struct tl_syscalls *out = q->out;
+
+	if (out->sum_count || out->open_count)
+		return TL_OK;
+	if (!q->part_count)
+		return tl_fail(
+			err, TL_NOTHING,
+			"the case has no system calls: record them with 'strace -f -ttt -T', "
+			"or with 'perf record -a -e raw_syscalls:*'");
+	return tl_fail(err, TL_NOTHING, "no call is left: %s",
+		       out->outside_count ? "all of them are outside of what was asked for"
+					  : "no thread and call of these names");
+}
+
+static void sort_answer(struct tl_syscalls *out)
+{
+	if (out->sum_count)
+		qsort(out->sums, out->sum_count, sizeof(*out->sums), by_total);
+	if (out->outlier_count)
+		qsort(out->outliers, out->outlier_count, sizeof(*out->outliers), by_cost);
+	if (out->wait_count)
+		qsort(out->waits, out->wait_count, sizeof(*out->waits), by_wait);
+}
+
+static int answer(struct tl_syscall_question *q, struct tl_error *err)
+{
+	struct walk w = { .q = q,
+			  .calls = tl_alloc(TL_CALL_BLOCK_MAX, sizeof(*w.calls), err),
+			  .longest.limit = q->opt->longest_count < TL_LONGEST_MAX
+						   ? q->opt->longest_count
+						   : TL_LONGEST_MAX };
+	int ret = w.calls ? tl_syscalls_open_calls(q, err) : TL_NOMEM;
+
+	if (ret == TL_OK)
+		ret = walk_all(&w, err);
+	if (ret == TL_OK)
+		finish_open_threads(&w);
+	if (ret == TL_OK)
+		ret = tl_syscalls_judge_fews(q, err);
+	free(w.calls);
+	free(w.timed.ns);
+	free(w.judgement.learn.ns);
+	free(w.judgement.judged.ns);
+	free(w.candidates);
+	free(w.waits);
+	if (ret == TL_OK)
+		ret = add_sources(q, err);
+	if (ret == TL_OK)
+		ret = check_found(q, err);
+	if (ret == TL_OK)
+		ret = tl_syscalls_detail(q, err);
+	if (ret == TL_OK)
+		sort_answer(q->out);
+	return ret;
+}
+
+int tl_syscalls(struct tl_store *store, const struct tl_syscall_options *opt,
+		struct tl_syscalls *out, struct tl_error *err)
+{
+	struct tl_syscall_question q = { .store = store, .opt = opt, .out = out };
+	int ret;
+
+	memset(out, 0, sizeof(*out));
+	q.arena = tl_alloc(1, sizeof(*q.arena), err);
+	out->memory = q.arena;
+	ret = q.arena ? tl_syscalls_load(&q, err) : TL_NOMEM;
+	if (ret == TL_OK)
+		ret = answer(&q, err);
+	tl_syscalls_unload(&q);
+	if (ret < 0)
+		tl_syscalls_release(out);
+	return ret;
+}
+
+void tl_syscalls_release(struct tl_syscalls *calls)
+{
+	if (calls->memory)
+		tl_arena_release(calls->memory);
+	free(calls->memory);
+	free(calls->threads);
+	free(calls->sums);
+	free(calls->outliers);
+	free(calls->waits);
+	free(calls->opens);
+	free(calls->sources);
+	memset(calls, 0, sizeof(*calls));
+}
+
+const char *tl_syscall_learnt_name(enum tl_syscall_learnt learnt)
+{
+	switch (learnt) {
+	case TL_LEARNT_GOOD:
+		return "good steps";
+	case TL_LEARNT_BEFORE:
+		return "before";
+	case TL_LEARNT_ALL:
+		return "all calls";
+	case TL_LEARNT_POOL:
+		return "all threads";
+	}
+	return "";
+}

@@ -1,0 +1,173 @@
+/*
+ * syscalls.h - private: one question about calls on its way to an answer, shared by the files that
+ * read what it needs (syscalls_load.c), walk the blocks (syscalls.c), tell outliers
+ * (syscalls_judge.c) and add what only rows know (syscalls_detail.c).
+ */
+#ifndef TL_SYSCALLS_H
+#define TL_SYSCALLS_H
+
+#include <regex.h>
+
+#include "calls.h"
+#include "latency.h"
+#include "ranges.h"
+
+#define TL_IDLE_RATIO 0.9 /* of its time that an idle thread waits, at least */
+
+/* A row of call_block without its bytes. */
+struct tl_call_part {
+	int64_t row_id, source_id;
+	struct tl_call_block block; /* bytes: not read */
+	bool has_hidden;	    /* calls in the range are told by a better source, too */
+	struct tl_time_range hidden;
+};
+
+struct tl_call_thread {
+	int64_t thread_id; /* 0: the log names none */
+	char *name;
+	int64_t pid, tid;
+	bool is_step_thread, is_used, is_walked;
+	bool has_life;
+	int64_t begin_ns, end_ns; /* first call to end of last, whatever is asked */
+	int64_t wait_ns;
+	uint32_t index; /* in the answer, once used */
+};
+
+struct tl_call_source {
+	struct tl_syscall_source answer;
+	int64_t last_ts;
+	bool has_times;
+};
+
+struct tl_call_step {
+	int64_t begin_ns, end_ns, number;
+	bool has_number;
+	const char *class;
+};
+
+struct tl_syscall_question {
+	struct tl_store *store;
+	const struct tl_syscall_options *opt;
+	struct tl_syscalls *out;
+	struct tl_arena *arena; /* of the answer */
+
+	regex_t thread_pattern, name_pattern;
+	bool has_thread_pattern, has_name_pattern;
+
+	struct tl_call_thread *threads; /* by id */
+	size_t thread_count, thread_capacity;
+	struct tl_index thread_index;
+	struct tl_call_source *sources;
+	size_t source_count, source_capacity;
+	struct tl_call_step *steps; /* with times, by begin */
+	size_t step_count, step_capacity;
+	struct tl_ranges all_steps, good_steps;
+	struct tl_ranges asked;		       /* --time and --steps together */
+	bool has_asked, has_good, is_in_steps; /* is_in_steps: judge calls in steps only */
+	struct tl_ranges judged;	       /* is_in_steps: asked, in steps */
+
+	struct tl_call_part *parts; /* by thread, kind, name, operation, wait, row */
+	size_t part_count, part_capacity;
+	struct tl_statement *read_block, *find_text;
+	struct tl_interner texts;
+	struct tl_text_slot {
+		int64_t string_id;
+		const char *text;
+		bool is_wanted; /* as the name of a call */
+	} * text_slots;
+	size_t text_slot_count, text_slot_capacity;
+	struct tl_index text_index;
+
+	size_t sum_capacity, outlier_capacity, wait_capacity, open_capacity, thread_out_capacity;
+	struct tl_few *fews; /* groups with few calls, to be judged by those of all threads */
+	size_t few_count, few_capacity;
+	struct tl_call_detail *details; /* calls whose rows are wanted */
+	size_t detail_count, detail_capacity;
+};
+
+/* ---- syscalls_load.c ---- */
+
+int tl_syscalls_load(struct tl_syscall_question *q, struct tl_error *err);
+void tl_syscalls_unload(struct tl_syscall_question *q);
+/* Never NULL: threads that the case does not know are added. */
+int tl_syscalls_thread(struct tl_syscall_question *q, int64_t thread_id, size_t *index,
+		       struct tl_error *err);
+bool tl_syscalls_thread_wanted(const struct tl_syscall_question *q,
+			       const struct tl_call_thread *thread);
+/* The text of a string row; lives as long as the answer. *text NULL for id 0. */
+int tl_syscalls_text(struct tl_syscall_question *q, int64_t string_id, const char **text,
+		     bool *is_wanted, struct tl_error *err);
+struct tl_call_source *tl_syscalls_source(struct tl_syscall_question *q, int64_t source_id);
+/* `calls` has room for TL_CALL_BLOCK_MAX; those told by a better source are left out. *count */
+int tl_syscalls_read(struct tl_syscall_question *q, const struct tl_call_part *part,
+		     struct tl_call_entry *calls, uint32_t *count, uint64_t *left_out,
+		     struct tl_error *err);
+/* Was it asked for? Times, steps, errors, duration. */
+bool tl_syscalls_is_asked(const struct tl_syscall_question *q, const struct tl_call_block *block,
+			  const struct tl_call_entry *call);
+/* The thread's number in the answer. */
+int tl_syscalls_use_thread(struct tl_syscall_question *q, size_t index, uint32_t *out,
+			   struct tl_error *err);
+
+/* ---- the longest ---- */
+
+#define TL_LONGEST_MAX 64u
+#define TL_FEW_CALLS   20u /* fewer tell of no modes (tl_latency_threshold) */
+
+struct tl_longest {
+	struct tl_long_call {
+		int64_t duration_ns, ts, operation_id;
+		bool has_ts;
+	} calls[TL_LONGEST_MAX];
+	uint32_t count, limit;
+};
+
+void tl_longest_add(struct tl_longest *l, const struct tl_long_call *call);
+
+/* ---- syscalls_judge.c ---- */
+
+struct tl_durations {
+	int64_t *ns;
+	size_t count, capacity;
+};
+
+/* Calls of one thread, name, operation and wait; what ended by its own timer is not among them. */
+struct tl_call_judgement {
+	size_t thread; /* of q->threads */
+	int64_t name_id, operation_id;
+	uint8_t kind;
+	bool is_wait;
+	const struct tl_call_part *parts;
+	size_t part_count;
+	struct tl_durations learn;  /* what is usual is learnt from these, in order of time */
+	struct tl_durations judged; /* empty if is_same */
+	bool is_same;		    /* the judged are those learnt from */
+	struct tl_longest longest;  /* of the judged; all of them if they are few */
+	uint64_t timer_count;
+	int64_t timer_ns, total_ns; /* of those asked for */
+	uint64_t count;
+};
+
+/* Judges and, for an outlier that counts whatever its thread is, adds it to the answer. */
+int tl_syscalls_judge(struct tl_syscall_question *q, struct tl_call_judgement *j,
+		      struct tl_syscall_outlier *found, bool *is_outlier, struct tl_error *err);
+/* Where in `ns` (in order of time) calls of a slower mode begin; n: nowhere. */
+size_t tl_call_onset(const int64_t *ns, size_t n);
+int tl_syscalls_judge_fews(struct tl_syscall_question *q, struct tl_error *err);
+void tl_syscalls_release_fews(struct tl_syscall_question *q);
+
+/* ---- syscalls_detail.c ---- */
+
+/* Lists calls in the answer; what only their rows know is filled in by tl_syscalls_detail. */
+int tl_syscalls_list(struct tl_syscall_question *q, int64_t thread_id, int64_t name_id,
+		     const struct tl_longest *longest, const struct tl_syscall_one **out,
+		     size_t *count, struct tl_error *err);
+int tl_syscalls_detail(struct tl_syscall_question *q, struct tl_error *err);
+int tl_syscalls_open_calls(struct tl_syscall_question *q, struct tl_error *err);
+
+/* Buckets of durations, cut to those that hold something. */
+int tl_syscalls_buckets(struct tl_syscall_question *q, const int64_t *ns, size_t n,
+			const uint64_t **buckets, uint32_t *first, uint32_t *count,
+			struct tl_error *err);
+
+#endif

@@ -1,0 +1,341 @@
+/*
+ * syscalls_detail.c - what only the rows of calls know: arguments, results, lines; and the calls that
+ * were not seen to end.
+ */
+#include "syscalls.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct tl_call_detail {
+	struct tl_syscall_one *one;
+	int64_t thread_id, name_id;
+};
+
+/* ---- listing ------------------------------------------------------------------------------------ */
+
+/* The last step that began before, if it had not ended. */
+static const struct tl_call_step *find_step(const struct tl_syscall_question *q, int64_t ts)
+{
+	size_t low = 0, high = q->step_count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (q->steps[middle].begin_ns <= ts)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low && ts < q->steps[low - 1].end_ns ? &q->steps[low - 1] : NULL;
+}
+
+static int list_one(struct tl_syscall_question *q, const struct tl_long_call *call,
+		    struct tl_syscall_one *one, struct tl_error *err)
+{
+	const struct tl_call_step *step = call->has_ts ? find_step(q, call->ts) : NULL;
+
+	*one = (struct tl_syscall_one) { .has_ts = call->has_ts,
+					 .ts = call->ts,
+					 .duration_ns = call->duration_ns };
+	if (step) {
+		one->has_step = step->has_number;
+		one->step = step->number;
+		one->step_class = step->class[0] ? step->class : NULL;
+	}
+	return tl_syscalls_text(q, call->operation_id, &one->operation, NULL, err);
+}
+
+int tl_syscalls_list(struct tl_syscall_question *q, int64_t thread_id, int64_t name_id,
+		     const struct tl_longest *longest, const struct tl_syscall_one **out,
+		     size_t *count, struct tl_error *err)
+{
+	size_t n = longest->count < q->opt->longest_count ? longest->count : q->opt->longest_count;
+	struct tl_syscall_one *list;
+	int ret;
+
+	*out = NULL;
+	*count = 0;
+	if (!n)
+		return TL_OK;
+	list = tl_arena_alloc(q->arena, n * sizeof(*list), err);
+	ret = list ? tl_grow(&q->details, &q->detail_capacity, q->detail_count + n, err) : TL_NOMEM;
+	for (size_t i = 0; i < n && ret == TL_OK; i++) {
+		ret = list_one(q, &longest->calls[i], &list[i], err);
+		q->details[q->detail_count++] = (struct tl_call_detail) { .one = &list[i],
+									  .thread_id = thread_id,
+									  .name_id = name_id };
+	}
+	*out = list;
+	*count = n;
+	return ret;
+}
+
+/* ---- rows ----------------------------------------------------------------------------------------- */
+
+enum { ROW_THREAD, ROW_NAME, ROW_TS, ROW_DUR, ROW_RESULT, ROW_ERROR, ROW_PATH, ROW_LINE, ROW_ARGS };
+
+#define ROW_SQL \
+	"SELECT thread_id, name_id, ts, dur, result, error_id, path_id, line, args FROM syscall"
+#define ROW_COLUMNS "thread_id name_id ts dur result error_id path_id line args"
+
+static int fill(struct tl_syscall_question *q, struct tl_statement *st, struct tl_syscall_one *one,
+		struct tl_error *err)
+{
+	size_t length;
+	const char *args = tl_column_text(st, ROW_ARGS, &length);
+	int ret = tl_syscalls_text(q, tl_column_i64(st, ROW_ERROR), &one->error, NULL, err);
+
+	if (ret == TL_OK)
+		ret = tl_syscalls_text(q, tl_column_i64(st, ROW_PATH), &one->path, NULL, err);
+	if (ret < 0)
+		return ret;
+	one->has_detail = true;
+	one->has_result = !tl_column_is_null(st, ROW_RESULT);
+	one->result = tl_column_i64(st, ROW_RESULT);
+	one->line = tl_column_i64(st, ROW_LINE);
+	one->arguments = args ? tl_arena_copy(q->arena, args, length, err) : NULL;
+	return args && !one->arguments ? TL_NOMEM : TL_OK;
+}
+
+static int look_up(struct tl_syscall_question *q, struct tl_statement *st,
+		   const struct tl_call_detail *d, struct tl_error *err)
+{
+	int ret;
+
+	tl_bind_i64(st, 1, d->one->ts);
+	tl_bind_i64(st, 2, d->name_id);
+	if (d->thread_id)
+		tl_bind_i64(st, 3, d->thread_id);
+	else
+		tl_bind_null(st, 3);
+	ret = tl_statement_step(st, err);
+	if (ret > 0)
+		ret = fill(q, st, d->one, err);
+	tl_statement_reset(st);
+	return ret < 0 ? ret : TL_OK;
+}
+
+static int look_up_all(struct tl_syscall_question *q, struct tl_error *err)
+{
+	struct tl_statement *st;
+	int ret = tl_statement_open(&st, q->store,
+				    ROW_SQL " WHERE ts = ? AND name_id = ? AND thread_id IS ? "
+					    "ORDER BY syscall_id LIMIT 1",
+				    ROW_COLUMNS, err);
+
+	for (size_t i = 0; i < q->detail_count && ret == TL_OK; i++)
+		ret = look_up(q, st, &q->details[i], err);
+	tl_statement_close(st);
+	return ret;
+}
+
+static uint64_t hash_of(int64_t thread_id, int64_t name_id, bool has_ts, int64_t ts, int64_t dur)
+{
+	return tl_hash_u64((uint64_t)thread_id << 32 ^ (uint64_t)name_id,
+			   has_ts ? (uint64_t)ts : ~(uint64_t)dur);
+}
+
+static int fill_matching(struct tl_syscall_question *q, const struct tl_index *index,
+			 struct tl_statement *st, struct tl_error *err)
+{
+	int64_t thread_id = tl_column_i64(st, ROW_THREAD), name_id = tl_column_i64(st, ROW_NAME);
+	int64_t ts = tl_column_i64(st, ROW_TS), dur = tl_column_i64(st, ROW_DUR), found;
+	bool has_ts = !tl_column_is_null(st, ROW_TS);
+	size_t probe = 0;
+	int ret = TL_OK;
+
+	while (ret == TL_OK &&
+	       (found = tl_index_find(index, hash_of(thread_id, name_id, has_ts, ts, dur),
+				      &probe)) >= 0) {
+		const struct tl_call_detail *d = &q->details[found];
+		struct tl_syscall_one *one = d->one;
+
+		if (one->has_detail || d->thread_id != thread_id || d->name_id != name_id ||
+		    one->has_ts != has_ts || (has_ts ? one->ts != ts : one->duration_ns != dur))
+			continue;
+		ret = fill(q, st, one, err);
+	}
+	return ret;
+}
+
+/* Without an index on times, one pass over the rows is cheaper than a search for each. */
+static int scan(struct tl_syscall_question *q, struct tl_error *err)
+{
+	struct tl_index index = { 0 };
+	struct tl_statement *st = NULL;
+	int ret = TL_OK;
+
+	for (size_t i = 0; i < q->detail_count && ret == TL_OK; i++) {
+		const struct tl_call_detail *d = &q->details[i];
+
+		ret = tl_index_add(&index,
+				   hash_of(d->thread_id, d->name_id, d->one->has_ts, d->one->ts,
+					   d->one->duration_ns),
+				   (uint32_t)i, err);
+	}
+	if (ret == TL_OK)
+		ret = tl_statement_open(&st, q->store, ROW_SQL " WHERE dur NOT NULL", ROW_COLUMNS,
+					err);
+	while (ret >= 0 && (ret = tl_statement_step(st, err)) > 0) {
+		int status = fill_matching(q, &index, st, err);
+
+		ret = status < 0 ? status : ret;
+	}
+	tl_statement_close(st);
+	tl_index_release(&index);
+	return ret;
+}
+
+int tl_syscalls_detail(struct tl_syscall_question *q, struct tl_error *err)
+{
+	bool has_untimed = false;
+
+	for (size_t i = 0; i < q->detail_count; i++)
+		has_untimed |= !q->details[i].one->has_ts;
+	if (!q->detail_count)
+		return TL_OK;
+	return has_untimed || tl_store_is_temporary(q->store) ? scan(q, err) : look_up_all(q, err);
+}
+
+/* ---- calls without an end ------------------------------------------------------------------------- */
+
+enum {
+	OPEN_SOURCE,
+	OPEN_THREAD,
+	OPEN_TS,
+	OPEN_NAME,
+	OPEN_OPERATION,
+	OPEN_OUTCOME,
+	OPEN_PATH,
+	OPEN_LINE,
+	OPEN_END,
+	OPEN_ARGS
+};
+
+static bool is_waiting(const struct tl_syscall_open *open)
+{
+	const struct tl_event_syscall call = {
+		.operation = open->operation,
+		.operation_length = open->operation ? strlen(open->operation) : 0,
+		.path = open->path,
+		.path_length = open->path ? strlen(open->path) : 0,
+		.arguments = open->arguments,
+		.arguments_length = open->arguments ? strlen(open->arguments) : 0,
+	};
+
+	return tl_call_is_wait(tl_call_traits(open->name, strlen(open->name)), &call);
+}
+
+static int name_open(struct tl_syscall_question *q, struct tl_statement *st,
+		     struct tl_syscall_open *open, bool *is_wanted, struct tl_error *err)
+{
+	size_t length;
+	const char *args = tl_column_text(st, OPEN_ARGS, &length);
+	int ret;
+
+	open->arguments = args ? tl_arena_copy(q->arena, args, length, err) : NULL;
+	if (args && !open->arguments)
+		return TL_NOMEM;
+	ret = tl_syscalls_text(q, tl_column_i64(st, OPEN_NAME), &open->name, is_wanted, err);
+	if (ret == TL_OK)
+		ret = tl_syscalls_text(q, tl_column_i64(st, OPEN_OPERATION), &open->operation, NULL,
+				       err);
+	if (ret == TL_OK)
+		ret = tl_syscalls_text(q, tl_column_i64(st, OPEN_PATH), &open->path, NULL, err);
+	return ret;
+}
+
+/* How long it went on that somebody saw. */
+static void age_open(struct tl_syscall_question *q, struct tl_statement *st,
+		     struct tl_syscall_open *open)
+{
+	const struct tl_call_source *source = tl_syscalls_source(q, tl_column_i64(st, OPEN_SOURCE));
+	bool has_end = open->outcome == TL_CALL_KILLED && !tl_column_is_null(st, OPEN_END);
+	int64_t end = has_end ? tl_column_i64(st, OPEN_END) : source ? source->last_ts : 0;
+
+	open->has_ts = !tl_column_is_null(st, OPEN_TS);
+	open->ts = tl_column_i64(st, OPEN_TS);
+	open->age_ns = -1;
+	if (open->has_ts && (has_end || (source && source->has_times)) && end >= open->ts &&
+	    __builtin_sub_overflow(end, open->ts, &open->age_ns))
+		open->age_ns = INT64_MAX;
+}
+
+/* An open wait is part of the time that its thread waits. */
+static void note_life(struct tl_call_thread *thread, const struct tl_syscall_open *open)
+{
+	int64_t end;
+
+	if (open->age_ns < 0 || __builtin_add_overflow(open->ts, open->age_ns, &end))
+		return;
+	if (!thread->has_life || open->ts < thread->begin_ns)
+		thread->begin_ns = open->ts;
+	if (!thread->has_life || end > thread->end_ns)
+		thread->end_ns = end;
+	thread->has_life = true;
+	if (open->is_wait)
+		thread->wait_ns += open->age_ns;
+}
+
+static int add_open(struct tl_syscall_question *q, struct tl_statement *st, struct tl_error *err)
+{
+	struct tl_syscall_open open = { .outcome = (enum tl_call_outcome)tl_column_i64(
+						st, OPEN_OUTCOME),
+					.line = tl_column_i64(st, OPEN_LINE) };
+	bool is_wanted = true;
+	size_t index;
+	int ret = name_open(q, st, &open, &is_wanted, err);
+
+	if (ret == TL_OK)
+		ret = tl_syscalls_thread(q, tl_column_i64(st, OPEN_THREAD), &index, err);
+	if (ret < 0)
+		return ret;
+	age_open(q, st, &open);
+	open.is_wait = is_waiting(&open);
+	note_life(&q->threads[index], &open);
+	is_wanted &= tl_syscalls_thread_wanted(q, &q->threads[index]);
+	if (!is_wanted || q->opt->errors_only || (q->opt->min_ns && open.age_ns < q->opt->min_ns) ||
+	    (q->has_asked && !(open.has_ts && tl_ranges_contain(&q->asked, open.ts))))
+		return TL_OK;
+	ret = tl_syscalls_use_thread(q, index, &open.thread, err);
+	if (ret == TL_OK)
+		ret = tl_grow(&q->out->opens, &q->open_capacity, q->out->open_count + 1, err);
+	if (ret == TL_OK)
+		q->out->opens[q->out->open_count++] = open;
+	return ret;
+}
+
+static int by_age(const void *left, const void *right)
+{
+	const struct tl_syscall_open *a = left, *b = right;
+
+	if (a->is_wait != b->is_wait)
+		return a->is_wait ? 1 : -1;
+	if (a->age_ns != b->age_ns)
+		return a->age_ns > b->age_ns ? -1 : 1;
+	return a->thread < b->thread ? -1 : a->thread > b->thread;
+}
+
+int tl_syscalls_open_calls(struct tl_syscall_question *q, struct tl_error *err)
+{
+	struct tl_statement *st;
+	int ret = tl_statement_open(
+		&st, q->store,
+		"SELECT c.source_id, c.thread_id, c.ts, c.name_id, c.operation_id, c.outcome, "
+		"c.path_id, c.line, t.end_ts, c.args FROM syscall c LEFT JOIN thread t USING "
+		"(thread_id) "
+		"WHERE c.outcome > 1 AND c.outcome IN (3, 4, 5) ORDER BY c.syscall_id",
+		"source_id thread_id ts name_id operation_id outcome path_id line end_ts args",
+		err);
+
+	while (ret >= 0 && (ret = tl_statement_step(st, err)) > 0) {
+		int status = add_open(q, st, err);
+
+		ret = status < 0 ? status : ret;
+	}
+	tl_statement_close(st);
+	if (ret == TL_OK && q->out->open_count)
+		qsort(q->out->opens, q->out->open_count, sizeof(*q->out->opens), by_age);
+	return ret;
+}
