@@ -31,7 +31,8 @@ quietly make -s CC="$cc" BUILD="$build" WERROR=1 DESTDIR="$root" PREFIX=$prefix 
 
 {
 	for file in bin/traceloom lib/libtraceloom.a lib/libtraceloom.so lib/pkgconfig/traceloom.pc \
-		include/traceloom/analysis.h include/traceloom/reader.h include/traceloom/formats.h \
+		include/traceloom/analysis.h include/traceloom/analysis_syscalls.h \
+		include/traceloom/reader.h include/traceloom/formats.h \
 		share/man/man1/traceloom.1 share/man/man1/traceloom-import.1 \
 		share/bash-completion/completions/traceloom share/zsh/site-functions/_traceloom \
 		share/fish/vendor_completions.d/traceloom.fish; do

@@ -1,0 +1,157 @@
+/*
+ * analysis_syscalls.h - public: the question about system calls and its answer. Part of analysis.h,
+ * which includes it.
+ */
+#ifndef TL_ANALYSIS_SYSCALLS_H
+#define TL_ANALYSIS_SYSCALLS_H
+
+#include "analysis.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum tl_step_choice { TL_STEPS_ANY, TL_STEPS_SLOW, TL_STEPS_GOOD, TL_STEPS_NUMBERED };
+
+struct tl_syscall_options {
+	/* What is told; what is usual (thresholds) is learnt from all calls whatever these say. */
+	const char *thread_pattern; /* POSIX extended regular expression on names, or NULL */
+	const char *name_pattern;   /* of calls, or NULL */
+	const int32_t *tids;	    /* none: all */
+	size_t tid_count;
+	bool errors_only;
+	int64_t min_ns;			    /* calls that lasted at least so long; 0: all */
+	const struct tl_time_range *ranges; /* calls that began inside; none: all */
+	size_t range_count;
+	enum tl_step_choice steps;     /* calls that began inside such training steps */
+	int64_t first_step, last_step; /* NUMBERED */
+	uint32_t longest_count;	       /* longest calls to list per thread and call */
+};
+
+/* One call among the longest. Texts are NULL, and ts not known, where nothing says so. */
+struct tl_syscall_one {
+	bool has_ts, has_result, has_detail; /* detail: what stands behind is known */
+	int64_t ts, duration_ns;
+	const char *operation, *error, *path, *arguments;
+	int64_t result;
+	int64_t line; /* 0 unknown */
+	bool has_step;
+	int64_t step; /* that it began in, as the source counts */
+	const char *step_class;
+};
+
+struct tl_syscall_thread {
+	const char *name;    /* NULL unknown */
+	int64_t pid, tid;    /* -1 unknown: the log of one thread does not name it */
+	bool is_step_thread; /* carries the training steps */
+	bool is_idle;	     /* waits for 90 % of its time or more */
+	bool has_wall;	     /* the two below are known */
+	int64_t wall_ns;     /* from its first call to the end of its last, inside what was asked */
+	int64_t begin_ns, end_ns;
+	double wait_ratio; /* of its whole time: in calls that wait; NaN unknown */
+};
+
+#define TL_SYSCALL_QUANTILES 4 /* 50, 90, 99 and 99.9 % */
+
+/* All calls of one name by one thread. */
+struct tl_syscall_sum {
+	uint32_t thread; /* of threads */
+	const char *name;
+	enum tl_call_kind kind;
+	bool is_wait; /* it waits, with every operation that was seen */
+	uint64_t call_count, error_count, timed_count, timer_count;
+	int64_t total_ns;   /* of the timed ones; the same below */
+	double share_ratio; /* of thread.wall_ns; NaN unknown */
+	int64_t min_ns, max_ns;
+	double quantile_ns[TL_SYSCALL_QUANTILES]; /* NaN: none is timed */
+	uint32_t first_bucket, bucket_count;	  /* bucket k: 2^k <= ns < 2^(k+1) */
+	const uint64_t *buckets;
+	const struct tl_syscall_one *longest; /* longest first */
+	size_t longest_count;
+};
+
+enum tl_syscall_learnt {
+	TL_LEARNT_GOOD,	  /* from calls of this thread in good steps */
+	TL_LEARNT_BEFORE, /* from its calls before they became slow */
+	TL_LEARNT_ALL,	  /* from all its calls */
+	TL_LEARNT_POOL,	  /* it has few: from those of all threads (in good steps, if known) */
+};
+
+/* Calls of one thread, name and operation that took much longer than is usual for them. */
+struct tl_syscall_outlier {
+	uint32_t thread;
+	const char *name, *operation; /* operation NULL: none */
+	enum tl_call_kind kind;
+	uint64_t judged_count, outlier_count;
+	int64_t cost_ns; /* what the outliers lasted above the usual median */
+	double threshold_ns, median_ns;
+	int64_t max_ns;
+	enum tl_syscall_learnt learnt;
+	uint64_t learnt_count; /* calls */
+	bool has_since;
+	int64_t since_ns;		     /* BEFORE: begin of the first slow call */
+	uint32_t first_bucket, bucket_count; /* of the judged calls */
+	const uint64_t *buckets;
+	const struct tl_syscall_one *longest;
+	size_t longest_count;
+};
+
+/* Waits that are none of an outlier: of idle threads, or ended by their own timer. */
+struct tl_syscall_wait {
+	uint32_t thread;
+	const char *name, *operation;
+	uint64_t call_count, timer_count;
+	int64_t total_ns; /* of the timer-ended only, unless the thread is idle */
+	bool is_idle;	  /* the thread is */
+};
+
+/* A call that was not seen to end. */
+struct tl_syscall_open {
+	uint32_t thread;
+	const char *name, *operation, *path, *arguments;
+	enum tl_call_outcome outcome;
+	bool is_wait, has_ts;
+	int64_t ts;
+	int64_t age_ns; /* until its thread or its log ended; -1 unknown */
+	int64_t line;	/* 0 unknown */
+};
+
+struct tl_syscall_source {
+	int64_t source_id;
+	const char *path, *importer;
+	bool is_tracepoint;	 /* calls made of a begin and an end that were sampled */
+	uint64_t call_count;	 /* counted here */
+	uint64_t left_out_count; /* told by a better source, too */
+	uint64_t derived_count, untimed_count;
+	int64_t min_ns; /* shortest measured call: what the tracer costs at least; -1: none */
+};
+
+struct tl_syscalls {
+	struct tl_syscall_thread *threads;
+	struct tl_syscall_sum *sums;	     /* most time first */
+	struct tl_syscall_outlier *outliers; /* most cost first */
+	struct tl_syscall_wait *waits;	     /* most time first */
+	struct tl_syscall_open *opens;	     /* those that do not wait first, then oldest first */
+	struct tl_syscall_source *sources;
+	size_t thread_count, sum_count, outlier_count, wait_count, open_count, source_count;
+	uint64_t idle_thread_count;
+	uint64_t call_count, error_count, outside_count; /* outside: of what was asked for */
+	uint64_t step_count, good_step_count, slow_step_count;
+	bool has_times;
+	int64_t begin_ns, end_ns; /* of the calls counted */
+	void *memory;
+};
+
+/*
+ * TL_NOTHING when the case has no calls, none is left by the options, or no such steps are known.
+ * Release what it returns.
+ */
+int tl_syscalls(struct tl_store *store, const struct tl_syscall_options *opt,
+		struct tl_syscalls *out, struct tl_error *err);
+void tl_syscalls_release(struct tl_syscalls *calls);
+const char *tl_syscall_learnt_name(enum tl_syscall_learnt learnt); /* "good steps", ... */
+
+#ifdef __cplusplus
+}
+#endif
+#endif
