@@ -101,6 +101,22 @@ static int begin(struct script *s, struct tl_sink *sink, struct tl_error *err)
 
 /* ---- lines --------------------------------------------------------------------------------- */
 
+/*
+ * What some fields of perf script put on lines of their own: instruction bytes ("insn: 48 89 e5",
+ * "ilen: 3") and the list of a NAMESPACES record ("[0/net: 4/0xf0000098, 1/uts: ...").
+ */
+static bool is_other_field(const struct tl_line *line)
+{
+	const char *at = line->text, *end = line->text + line->length;
+
+	while (at < end && (*at == ' ' || *at == '\t'))
+		at++;
+	if (end - at > 5 && (!memcmp(at, "insn:", 5) || !memcmp(at, "ilen:", 5)))
+		return true;
+	return end - at > 3 && at[0] == '[' && at[1] >= '0' && at[1] <= '9' && at[2] == '/' &&
+	       memchr(at, ':', (size_t)(end - at));
+}
+
 /* Lines that are no first line of a sample: mostly, they begin with a blank. */
 static int read_indented(struct script *s, const struct tl_line *line, struct tl_error *err)
 {
@@ -115,6 +131,8 @@ static int read_indented(struct script *s, const struct tl_line *line, struct tl
 			b, (struct perf_span) { line->text + 2, line->length - 2 });
 		return TL_OK;
 	}
+	if (!(is_frame && frame.has_address) && is_other_field(line))
+		return TL_OK;
 	if (!is_frame || !b->is_active) {
 		note_line(s, is_frame && frame.has_address ? BAD_ORPHAN : BAD_LINE, line);
 		return TL_OK;
@@ -124,6 +142,9 @@ static int read_indented(struct script *s, const struct tl_line *line, struct tl
 		s->cut_line = line->number;
 		return TL_OK;
 	}
+	/* an address on the first line of a sample that has a chain is that of data (-F addr) */
+	if (!b->has_callchain)
+		b->frame_count = 0;
 	b->has_callchain = true;
 	s->has_frames = true;
 	s->has_dsos |= frame.has_dso_text;
