@@ -11,6 +11,9 @@
 #define ID_MAX	  (INT64_C(1) << 28) /* more rows than this are taken for damage */
 #define DEPTH_MAX 100000	     /* frames; no recorder goes anywhere near */
 
+/* perf script shows the innermost PERF_MAX_STACK_DEPTH addresses of a chain, however long it is. */
+#define PERF_SCRIPT_MAX_STACK 127u
+
 struct node {
 	uint32_t parent, text, depth;
 	bool is_excluded;
@@ -33,7 +36,7 @@ struct tl_stack_tree {
 
 	struct tl_statement *find_stack;
 	struct step {
-		int64_t stack_id, frame_id;
+		int64_t stack_id, frame_id, depth;
 	} * steps; /* scratch: a chain on its way up */
 	size_t step_capacity;
 	uint32_t *walk; /* scratch: texts from a node to the top */
@@ -133,6 +136,8 @@ static bool is_match(struct tl_stack_tree *tree, uint32_t text)
 
 /* Where the chains are that the rules to be compatible with throw away: it has no children. */
 #define TREE_LOST 1u
+/* In node_of: a piece of the chain is shown, and nobody has asked for it yet. */
+#define TREE_CUT (UINT32_MAX - 1)
 
 static int push(struct tl_stack_tree *tree, uint32_t text, uint32_t *node, struct tl_error *err)
 {
@@ -192,9 +197,15 @@ static int push_frame(struct tl_stack_tree *tree, int64_t frame_id, bool is_java
 
 /* ---- rows ---- */
 
-enum { STACK_ID, STACK_PARENT, STACK_FRAME };
-#define STACK_SQL     "SELECT stack_id, parent_id, frame_id FROM stack"
-#define STACK_COLUMNS "stack_id parent_id frame_id"
+enum { STACK_ID, STACK_PARENT, STACK_FRAME, STACK_DEPTH };
+#define STACK_SQL     "SELECT stack_id, parent_id, frame_id, depth FROM stack"
+#define STACK_COLUMNS "stack_id parent_id frame_id depth"
+
+/* Only a piece of such a chain is shown, which is no continuation of its caller's. */
+static bool is_cut(const struct tl_stack_tree *tree, int64_t depth)
+{
+	return tree->opt.frames.rules.compat != TL_COMPAT_NATIVE && depth > PERF_SCRIPT_MAX_STACK;
+}
 
 static int need_node_of(struct tl_stack_tree *tree, bool is_java, struct tl_error *err)
 {
@@ -222,6 +233,10 @@ static int load_row(struct tl_stack_tree *tree, struct tl_statement *st, bool is
 		if (parent <= 0 || parent >= id || !node_of[parent])
 			return fail_parent(id, parent, err);
 		node = node_of[parent] - 1;
+	}
+	if (is_cut(tree, tl_column_i64(st, STACK_DEPTH))) {
+		node_of[id] = TREE_CUT + 1;
+		return TL_OK;
 	}
 	ret = push_frame(tree, tl_column_i64(st, STACK_FRAME), is_java, &node, err);
 	node_of[id] = node + 1;
@@ -251,8 +266,8 @@ int tl_tree_load(struct tl_stack_tree *tree, bool is_java, struct tl_error *err)
 }
 
 /*
- * Steps from a chain up to its outermost frame, or to the first one that `node_of` knows (NULL:
- * none). *count steps, innermost first; *known: the id that is known, or 0.
+ * Steps from a chain up to its outermost frame that is shown, or to the first one that `node_of`
+ * knows (NULL: none). *count steps, innermost first; *known: the id that is known, or 0.
  */
 static int walk_up(struct tl_stack_tree *tree, int64_t stack_id, const uint32_t *node_of,
 		   size_t *count, int64_t *known, struct tl_error *err)
@@ -283,10 +298,84 @@ static int walk_up(struct tl_stack_tree *tree, int64_t stack_id, const uint32_t 
 		step = &tree->steps[(*count)++];
 		step->stack_id = id;
 		step->frame_id = tl_column_i64(tree->find_stack, STACK_FRAME);
+		step->depth = tl_column_i64(tree->find_stack, STACK_DEPTH);
 		from = id;
 		id = tl_column_i64(tree->find_stack, STACK_PARENT);
 		tl_statement_reset(tree->find_stack);
 		ret = TL_OK;
+		if (*count == PERF_SCRIPT_MAX_STACK && is_cut(tree, tree->steps[0].depth))
+			break;
+	}
+	return ret;
+}
+
+/* The piece of a long chain that is shown; nothing of it belongs to the chains of its callers. */
+static int cut_node(struct tl_stack_tree *tree, int64_t stack_id, bool is_java, uint32_t *node,
+		    struct tl_error *err)
+{
+	int64_t known;
+	size_t count;
+	int ret = walk_up(tree, stack_id, NULL, &count, &known, err);
+
+	*node = TL_TREE_TOP;
+	while (count && ret == TL_OK)
+		ret = push_frame(tree, tree->steps[--count].frame_id, is_java, node, err);
+	return ret;
+}
+
+/* Whether the chain is cut; one that is not there is found out by the walk. */
+static int check_cut(struct tl_stack_tree *tree, int64_t stack_id, bool *is_chain_cut,
+		     struct tl_error *err)
+{
+	int ret = TL_OK;
+
+	*is_chain_cut = false;
+	if (tree->opt.frames.rules.compat == TL_COMPAT_NATIVE)
+		return TL_OK;
+	if (!tree->find_stack)
+		ret = tl_statement_open(&tree->find_stack, tree->store,
+					STACK_SQL " WHERE stack_id = ?", STACK_COLUMNS, err);
+	if (ret < 0)
+		return ret;
+	tl_bind_i64(tree->find_stack, 1, stack_id);
+	ret = tl_statement_step(tree->find_stack, err);
+	if (ret > 0)
+		*is_chain_cut = is_cut(tree, tl_column_i64(tree->find_stack, STACK_DEPTH));
+	tl_statement_reset(tree->find_stack);
+	return ret < 0 ? ret : TL_OK;
+}
+
+static int find_node(struct tl_stack_tree *tree, int64_t stack_id, bool is_java, uint32_t *node,
+		     struct tl_error *err)
+{
+	uint32_t *node_of = tree->node_of[is_java];
+	bool is_known = stack_id > 0 && stack_id <= tree->stack_max && node_of[stack_id];
+	bool is_chain_cut = is_known && node_of[stack_id] - 1 == TREE_CUT;
+	int64_t known;
+	size_t count;
+	int ret = is_known ? TL_OK : check_cut(tree, stack_id, &is_chain_cut, err);
+
+	if (ret == TL_OK && is_chain_cut) {
+		ret = cut_node(tree, stack_id, is_java, node, err);
+		if (ret == TL_OK && stack_id > 0 && stack_id <= tree->stack_max)
+			node_of[stack_id] = *node + 1;
+		return ret;
+	}
+	if (is_known) {
+		*node = node_of[stack_id] - 1;
+		return TL_OK;
+	}
+	if (ret == TL_OK)
+		ret = walk_up(tree, stack_id, node_of, &count, &known, err);
+	if (ret < 0)
+		return ret;
+	if (known)
+		*node = node_of[known] - 1;
+	while (count && ret == TL_OK) {
+		const struct step *step = &tree->steps[--count];
+
+		ret = push_frame(tree, step->frame_id, is_java, node, err);
+		node_of[step->stack_id] = *node + 1;
 	}
 	return ret;
 }
@@ -294,30 +383,11 @@ static int walk_up(struct tl_stack_tree *tree, int64_t stack_id, const uint32_t 
 int tl_tree_node(struct tl_stack_tree *tree, int64_t stack_id, bool is_java, uint32_t *node,
 		 struct tl_error *err)
 {
-	int64_t known;
-	size_t count;
 	int ret = need_node_of(tree, is_java, err);
 
 	*node = TL_TREE_TOP;
-	if (ret < 0)
-		return ret;
-	if (stack_id > 0 && stack_id <= tree->stack_max && tree->node_of[is_java][stack_id]) {
-		*node = tree->node_of[is_java][stack_id] - 1;
-		if (*node == TREE_LOST)
-			*node = TL_TREE_TOP;
-		return TL_OK;
-	}
-	ret = walk_up(tree, stack_id, tree->node_of[is_java], &count, &known, err);
-	if (ret < 0)
-		return ret;
-	if (known)
-		*node = tree->node_of[is_java][known] - 1;
-	while (count && ret == TL_OK) {
-		const struct step *step = &tree->steps[--count];
-
-		ret = push_frame(tree, step->frame_id, is_java, node, err);
-		tree->node_of[is_java][step->stack_id] = *node + 1;
-	}
+	if (ret == TL_OK)
+		ret = find_node(tree, stack_id, is_java, node, err);
 	if (*node == TREE_LOST)
 		*node = TL_TREE_TOP;
 	return ret;

@@ -85,9 +85,9 @@ static void commit(void)
 /* `frames`: "leaf caller outermost"; "k:name" is kernel code, "?" has no name. */
 static void sample(uint32_t event, int64_t ts, int32_t tid, uint64_t period, const char *frames)
 {
-	struct tl_frame chain[8];
-	struct tl_frame_text texts[8] = { 0 };
-	char words[200], *save = NULL;
+	struct tl_frame chain[256];
+	struct tl_frame_text texts[256] = { 0 };
+	char words[600], *save = NULL;
 	size_t count = 0;
 	struct tl_event ev = { .kind = TL_EVENT_SAMPLE, .has_ts = ts >= 0, .ts = ts };
 
@@ -439,6 +439,44 @@ static void compat_filters_by_the_first_event(void **state)
 			  "x;y;main;[prog] 1000\n");
 }
 
+/* "leaf x x ... outermost", `count` of them. */
+static const char *long_chain(char *buf, const char *leaf, size_t count, const char *outermost)
+{
+	char *at = stpcpy(buf, leaf);
+
+	for (size_t i = 2; i < count; i++)
+		at = stpcpy(at, " x");
+	snprintf(at, 32, " %s", outermost);
+	return buf;
+}
+
+/* perf script shows 127 addresses of a chain: the thread, 126 frames named x, the innermost. */
+static void compat_shows_the_innermost_127_frames(void **state)
+{
+	char chain[600], line[600], *at;
+
+	(void)state;
+	begin(false);
+	comm(1000, "main");
+	sample(CLOCK, 1, 1000, 5, long_chain(chain, "leaf", 127, "kept"));
+	sample(CLOCK, 2, 1000, 6, long_chain(chain, "leaf", 128, "cut"));
+	sample(CLOCK, 3, 1000, 7, long_chain(chain, "leaf", 250, "cut"));
+	commit();
+	at = stpcpy(line, "main;kept");
+	for (int i = 0; i < 125; i++)
+		at = stpcpy(at, ";x");
+	at = stpcpy(at, ";leaf 5\nmain");
+	for (int i = 0; i < 126; i++)
+		at = stpcpy(at, ";x");
+	stpcpy(at, ";leaf 13\n");
+	assert_folds((struct tl_fold_options) { .compat = TL_COMPAT_PERL }, line);
+	assert_folds((struct tl_fold_options) { .compat = TL_COMPAT_INFERNO }, line);
+	assert_folds((struct tl_fold_options) { .compat = TL_COMPAT_PERL,
+						.ranges = &(struct tl_time_range) { 0, 9 },
+						.range_count = 1 },
+		     line);
+}
+
 static void compat_asks_for_samples_when_names_depend_on_them(void **state)
 {
 	const struct tl_fold_options opt = { .compat = TL_COMPAT_PERL };
@@ -682,6 +720,7 @@ int main(void)
 		TEST(inlined_functions_stand_inside_their_frame),
 		TEST(a_damaged_tree_is_told),
 		TEST(compat_filters_by_the_first_event),
+		TEST(compat_shows_the_innermost_127_frames),
 		TEST(compat_asks_for_samples_when_names_depend_on_them),
 		TEST(compat_makes_names_of_times),
 		TEST(windows_begin_with_the_case_and_empty_ones_are_left_out),
