@@ -14,19 +14,21 @@
 #include "reader.h"
 
 struct collapse_options {
-	const char *event, *comm, *window, *out_dir;
+	const char *event, *comm, *window, *out_dir, *steps;
 	struct string_list ranges, excludes;
 	struct integer_list tids;
 	enum tl_fold_weight weight;
 	enum tl_fold_root root;
 	enum tl_fold_compat compat;
-	bool offcpu, wakeup, show_state;
+	bool offcpu, wakeup, trace_ops, show_state;
 	bool pid_root, tid_root;
 	bool annotate_kernel, annotate_jit, annotate_all, show_addresses;
 	bool user_only, kernel_only, no_idle;
-	int64_t max_depth, min_weight;
+	int64_t max_depth, min_weight, rank;
 	struct source_options sources;
 };
+
+static const struct collapse_options defaults = { .rank = -1 };
 
 static const char *const weights[] = { "period", "count", "ns", "us", NULL };
 static const char *const roots[] = { "comm", "none", "pid", "tid", "cgroup", NULL };
@@ -41,6 +43,8 @@ static const struct command_option options[] = {
 	FLAG(struct collapse_options, wakeup, 0, "wakeup",
 	     "time that threads slept, by where they left the CPU and, after '--', by whom and "
 	     "where they were woken"),
+	FLAG(struct collapse_options, trace_ops, 0, "trace-ops",
+	     "spans of a profiler by self time: rank, thread or stream, operators"),
 	WORD(struct collapse_options, weight, 'w', "weight", "WORD", weights,
 	     "what a stack counts: period (as recorded), count (samples), ns, us; default period, "
 	     "us for time off the CPU"),
@@ -48,6 +52,10 @@ static const struct command_option options[] = {
 	STRINGS(struct collapse_options, ranges, 't', "time", "A,B",
 		"only from A until before B: seconds from the start of the case, Unix seconds, or "
 		"ISO 8601; may be repeated"),
+	STRING(struct collapse_options, steps, 0, "steps", "WHICH",
+	       "only during training steps: slow, good, a number N, or N-M"),
+	INTEGER(struct collapse_options, rank, 0, "rank", "N", 0, INT32_MAX,
+		"with --trace-ops: only this rank"),
 	STRING(struct collapse_options, comm, 0, "comm", "REGEX",
 	       "only threads whose name matches"),
 	INTEGERS_OR_FLAG(struct collapse_options, tids, tid_root, 0, "tid", "[N]", 0, INT32_MAX,
@@ -109,8 +117,13 @@ static int check(const struct collapse_options *opt, struct tl_error *err)
 {
 	bool has_root = opt->root != TL_ROOT_COMM;
 
-	if (opt->offcpu && opt->wakeup)
-		return tl_fail(err, TL_USAGE, "--offcpu and --wakeup are two questions");
+	if (opt->offcpu + opt->wakeup + opt->trace_ops > 1)
+		return tl_fail(err, TL_USAGE,
+			       "--offcpu, --wakeup and --trace-ops are different questions");
+	if (opt->steps && (opt->window || opt->ranges.count))
+		return tl_fail(err, TL_USAGE, "--steps excludes --time and --window");
+	if (opt->trace_ops && opt->window)
+		return tl_fail(err, TL_USAGE, "--window does not go with --trace-ops: use --time");
 	if ((opt->pid_root && opt->tid_root) || (has_root && (opt->pid_root || opt->tid_root)))
 		return tl_fail(err, TL_USAGE,
 			       "only one of --root, --pid and a bare --tid is "
@@ -318,9 +331,25 @@ static int fold_windows(const struct collapse_options *opt, struct tl_store *sto
 
 /* ---- asking ------------------------------------------------------------------------------- */
 
+static int fold_ops(const struct collapse_options *opt, struct tl_store *store,
+		    const struct tl_fold_options *question, struct tl_folded *out,
+		    struct tl_error *err)
+{
+	const struct tl_fold_ops_options ops = {
+		.weight = opt->weight,
+		.ranges = question->ranges,
+		.range_count = question->range_count,
+		.has_rank = opt->rank >= 0,
+		.rank = (int32_t)opt->rank,
+	};
+
+	return tl_fold_ops(store, &ops, out, err);
+}
+
 static int fold(const struct collapse_options *opt, struct tl_store *store, struct tl_error *err)
 {
 	struct tl_time_range *ranges = tl_alloc(opt->ranges.count, sizeof(*ranges), err);
+	size_t step_count = 0;
 	int32_t *tids = tl_alloc(opt->tids.count, sizeof(*tids), err);
 	struct tl_fold_options question;
 	struct tl_folded folded = { 0 };
@@ -333,14 +362,23 @@ static int fold(const struct collapse_options *opt, struct tl_store *store, stru
 	question.tid_count = opt->tids.count;
 	if (ret == TL_OK)
 		ret = fill_lists(opt, store, ranges, tids, err);
+	if (ret == TL_OK && opt->steps) {
+		free(ranges);
+		ret = tl_steps_ranges(store, opt->steps, &ranges, &question.range_count,
+				      &step_count, err);
+		question.ranges = ranges;
+	}
 	if (ret == TL_OK && opt->window) {
 		ret = fold_windows(opt, store, &question, err);
 	} else if (ret == TL_OK) {
-		ret = tl_fold(store, &question, &folded, err);
+		ret = opt->trace_ops ? fold_ops(opt, store, &question, &folded, err)
+				     : tl_fold(store, &question, &folded, err);
 		if (ret == TL_OK)
 			print_lines(stdout, &folded);
 		if (ret == TL_OK && !opt->sources.is_quiet)
 			tell_result(opt, &folded, folded.line_count, "");
+		if (ret == TL_OK && opt->steps && !opt->sources.is_quiet)
+			tell("during %zu steps (%s)", step_count, opt->steps);
 	}
 	tl_folded_release(&folded);
 	free(ranges);
@@ -361,7 +399,7 @@ static struct case_request request_of(const struct collapse_options *opt, size_t
 				      char **paths)
 {
 	bool is_off = opt->offcpu || opt->wakeup;
-	bool has_times = opt->ranges.count || opt->window;
+	bool has_times = opt->ranges.count || opt->window || opt->steps;
 	bool is_compat = opt->compat != TL_COMPAT_NATIVE;
 	struct case_request request = { .sources = &opt->sources,
 					.want = TL_WANT_SAMPLES,
@@ -369,6 +407,10 @@ static struct case_request request_of(const struct collapse_options *opt, size_t
 
 	if (is_off)
 		request.want |= TL_WANT_SWITCHES;
+	if (opt->steps)
+		request.want |= TL_WANT_STEPS;
+	if (opt->trace_ops)
+		request.want |= TL_WANT_SLICES;
 	/* compatible lines may turn out to need single samples, and stdin cannot be read again */
 	request.aggregate_only = is_off || !(has_times || (is_compat && has_stdin(count, paths)));
 	return request;
@@ -416,6 +458,7 @@ const struct command cmd_collapse = {
 		"the first frame. A file whose name is a number is given as ./NAME.",
 	.examples = examples,
 	.options = options,
+	.defaults = &defaults,
 	.options_size = sizeof(struct collapse_options),
 	.run = run,
 };

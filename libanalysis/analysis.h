@@ -910,6 +910,14 @@ struct tl_steps_comparison {
 int tl_steps_compare(const struct tl_steps_series *good, const struct tl_steps_series *slow,
 		     struct tl_steps_comparison *out, struct tl_error *err);
 
+/*
+ * When the steps `which` were: "slow", "good" (as tl_step.class_), a number "N" or a range "N-M" of
+ * numbers as the source counts. In order, without overlap; free(*out). *step_count: how many steps.
+ * TL_NOTHING, in words, when there are none with times.
+ */
+int tl_steps_ranges(struct tl_store *store, const char *which, struct tl_time_range **out,
+		    size_t *count, size_t *step_count, struct tl_error *err);
+
 #ifdef __cplusplus
 }
 #endif

@@ -1,0 +1,114 @@
+/*
+ * step_ranges.c - when the steps of a kind were: what "--steps slow" means to questions about time.
+ */
+#include "analysis.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "ranges.h"
+#include "reader.h"
+#include "store.h"
+
+struct choice {
+	const char *class_; /* NULL: by number */
+	int64_t first, last;
+};
+
+static int parse_choice(const char *which, struct choice *out, struct tl_error *err)
+{
+	uint64_t first, last;
+	size_t len = strlen(which), used;
+
+	*out = (struct choice) { .class_ = which, .first = INT64_MIN, .last = INT64_MAX };
+	if (!strcmp(which, "slow") || !strcmp(which, "good"))
+		return TL_OK;
+	out->class_ = NULL;
+	used = tl_parse_u64(which, len, 10, &first);
+	last = first;
+	if (used && used < len && which[used] == '-') {
+		size_t more = tl_parse_u64(which + used + 1, len - used - 1, 10, &last);
+
+		used = more ? used + 1 + more : 0;
+	}
+	if (!used || used != len || first > INT64_MAX || last > INT64_MAX)
+		return tl_fail(err, TL_USAGE,
+			       "steps '%.100s' are neither slow, good, a number, nor a range N-M",
+			       which);
+	if (last < first)
+		return tl_fail(err, TL_USAGE, "steps '%.100s' end before they begin", which);
+	out->first = (int64_t)first;
+	out->last = (int64_t)last;
+	return TL_OK;
+}
+
+static int load(struct tl_store *store, const struct choice *choice, struct tl_ranges *ranges,
+		size_t *step_count, struct tl_error *err)
+{
+	struct tl_statement *st;
+	int ret = tl_statement_open(
+		&st, store,
+		"SELECT ts, ts + dur AS finish FROM step WHERE ts IS NOT NULL AND "
+		"CASE WHEN ?1 IS NULL THEN number BETWEEN ?2 AND ?3 ELSE class = ?1 END "
+		"ORDER BY ts, step_id",
+		"ts finish", err);
+
+	if (ret < 0)
+		return ret;
+	tl_bind_text(st, 1, choice->class_, choice->class_ ? strlen(choice->class_) : 0);
+	tl_bind_i64(st, 2, choice->first);
+	tl_bind_i64(st, 3, choice->last);
+	while ((ret = tl_statement_step(st, err)) > 0) {
+		ret = tl_ranges_add(ranges, tl_column_i64(st, 0), tl_column_i64(st, 1), err);
+		if (ret < 0)
+			break;
+		++*step_count;
+	}
+	tl_statement_close(st);
+	return ret;
+}
+
+/* Why there is nothing: no steps at all, none with times, or none of this kind. */
+static int fail_none(struct tl_store *store, const char *which, struct tl_error *err)
+{
+	int64_t steps, timed;
+	int ret = tl_store_value(store, "SELECT count(*) FROM step", 0, &steps, err);
+
+	if (ret == TL_OK)
+		ret = tl_store_value(store, "SELECT count(ts) FROM step", 0, &timed, err);
+	if (ret < 0)
+		return ret;
+	if (!steps)
+		return tl_fail(err, TL_NOTHING,
+			       "the case knows no training steps: import a profiler's trace or a "
+			       "training log into it");
+	if (!timed)
+		return tl_fail(err, TL_NOTHING,
+			       "the %lld training steps of the case have durations but no times",
+			       (long long)steps);
+	return tl_fail(err, TL_NOTHING, "none of %lld training steps is %.100s", (long long)steps,
+		       which);
+}
+
+int tl_steps_ranges(struct tl_store *store, const char *which, struct tl_time_range **out,
+		    size_t *count, size_t *step_count, struct tl_error *err)
+{
+	struct tl_ranges ranges = { 0 };
+	struct choice choice;
+	int ret = parse_choice(which, &choice, err);
+
+	*out = NULL;
+	*count = *step_count = 0;
+	if (ret == TL_OK)
+		ret = load(store, &choice, &ranges, step_count, err);
+	if (ret == TL_OK && !ranges.count)
+		ret = fail_none(store, which, err);
+	if (ret < 0) {
+		tl_ranges_release(&ranges);
+		return ret;
+	}
+	tl_ranges_settle(&ranges);
+	*out = ranges.ranges; /* the caller's now */
+	*count = ranges.count;
+	return TL_OK;
+}
