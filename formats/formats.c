@@ -3,14 +3,20 @@
  */
 #include "formats.h"
 
+#include "ascend.h"
+#include "chrome.h"
 #include "perf.h"
 #include "perf_script.h"
 #include "strace.h"
+#include "torch.h"
 
 const struct tl_importer *const tl_importers[] = {
 	&perf_importer,
 	&perf_script_importer,
 	&strace_importer,
+	&torch_importer,
+	&ascend_importer,
+	&chrome_importer,
 	NULL,
 };
 
