@@ -199,19 +199,24 @@ struct source_options {
 	struct string_list buildid_dirs;
 	bool want_inlines, no_symbols, is_strict, is_quiet;
 	bool is_duplicate_allowed;
+	const char *log_pattern;
 };
-#define SOURCE_OPTIONS(type, member)                                                              \
-	FILE_NAME(type, member.symfs, 0, "symfs", "DIR",                                          \
-		  "look for binaries below DIR: the files of the machine that was recorded"),     \
-		FILE_NAMES(type, member.buildid_dirs, 0, "buildid-dir", "DIR",                    \
-			   "a build-id cache of perf, or an unpacked archive of 'perf archive'; " \
-			   "tried first, may be repeated"),                                       \
-		FLAG(type, member.want_inlines, 0, "inline",                                      \
-		     "name inlined functions too, from debug information"),                       \
-		FLAG(type, member.no_symbols, 0, "no-symbols", "do not name addresses"),          \
-		FLAG(type, member.is_strict, 0, "strict",                                         \
-		     "the first thing that is damaged or truncated is an error"),                 \
-		FLAG(type, member.is_quiet, 'q', "quiet",                                         \
+#define SOURCE_OPTIONS(type, member)                                                                    \
+	FILE_NAME(type, member.symfs, 0, "symfs", "DIR",                                                \
+		  "look for binaries below DIR: the files of the machine that was recorded"),           \
+		FILE_NAMES(type, member.buildid_dirs, 0, "buildid-dir", "DIR",                          \
+			   "a build-id cache of perf, or an unpacked archive of 'perf archive'; "       \
+			   "tried first, may be repeated"),                                             \
+		FLAG(type, member.want_inlines, 0, "inline",                                            \
+		     "name inlined functions too, from debug information"),                             \
+		FLAG(type, member.no_symbols, 0, "no-symbols", "do not name addresses"),                \
+		STRING(type, member.log_pattern, 0, "log-pattern", "REGEX",                             \
+		       "lines of training logs that match are the steps: a Perl regular expression "    \
+		       "with parts named step, time (in s, or time_ms, time_us, time_ns), rate (steps " \
+		       "a second), ts, rank, as in '(?<step>\\d+) took (?<time_ms>[\\d.]+) ms'"),       \
+		FLAG(type, member.is_strict, 0, "strict",                                               \
+		     "the first thing that is damaged or truncated is an error"),                       \
+		FLAG(type, member.is_quiet, 'q', "quiet",                                               \
 		     "do not tell what was read, lost or damaged; errors are still told")
 
 /* What a question needs of raw recordings. */
@@ -220,6 +225,8 @@ struct case_request {
 	unsigned want;	     /* TL_WANT_* */
 	bool aggregate_only; /* sums per stack are enough */
 	bool like_perf;	     /* names as perf prints them, right or wrong */
+	bool has_rank;
+	int32_t rank; /* of what does not say it itself */
 };
 
 /*

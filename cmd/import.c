@@ -8,14 +8,19 @@
 
 struct import_options {
 	const char *case_path;
+	int64_t rank;
 	struct source_options sources;
 };
+
+static const struct import_options defaults = { .rank = -1 };
 
 static const struct command_option options[] = {
 	FILE_NAME(struct import_options, case_path, 'o', "output", "CASE",
 		  "the case file to make, or to add to; required"),
 	FLAG(struct import_options, sources.is_duplicate_allowed, 'f', "force",
 	     "import a recording although the case has it already"),
+	INTEGER(struct import_options, rank, 0, "rank", "N", 0, INT32_MAX,
+		"the rank in a distributed job of recordings that do not say it themselves"),
 	SOURCE_OPTIONS(struct import_options, sources),
 	OPTIONS_END,
 };
@@ -51,7 +56,10 @@ static int import_all(struct tl_store *store, const struct case_request *request
 static int run(const void *values, size_t operand_count, char **operands, struct tl_error *err)
 {
 	const struct import_options *opt = values;
-	struct case_request request = { .sources = &opt->sources, .want = TL_WANT_ALL };
+	struct case_request request = { .sources = &opt->sources,
+					.want = TL_WANT_ALL,
+					.has_rank = opt->rank >= 0,
+					.rank = (int32_t)opt->rank };
 	size_t imported_count = 0, failed_count = 0;
 	struct tl_store *store = NULL;
 	bool is_new;
@@ -96,6 +104,7 @@ const struct command cmd_import = {
 		"not keep the others from being imported, but the exit status is then 2.",
 	.examples = examples,
 	.options = options,
+	.defaults = &defaults,
 	.options_size = sizeof(struct import_options),
 	.run = run,
 };

@@ -112,6 +112,9 @@ static void fill_options(const struct walk *walk, struct tl_import_options *impo
 	import->want = walk->request->want;
 	import->is_strict = s->is_strict;
 	import->progress = progress_step;
+	import->log_pattern = s->log_pattern;
+	import->has_rank = walk->request->has_rank;
+	import->rank = walk->request->rank;
 	writer->aggregate_only = walk->request->aggregate_only;
 	writer->want = walk->request->want;
 	writer->symbols.symfs = s->symfs;
@@ -245,9 +248,16 @@ static int import_file(struct walk *walk, const char *path, bool is_found, struc
 		ret = fail_unknown(in, is_case, err);
 	if (ret == TL_OK)
 		ret = import_source(walk, in, in, path, importer, err);
+	tl_input_close(in);
+	if (ret == TL_NOTHING && is_found) { /* some text: a log could have been in it */
+		walk->foreign_count++;
+		tl_error_clear(err);
+		return TL_OK;
+	}
+	if (ret == TL_NOTHING && !walk->request->sources->log_pattern)
+		add_hint(err, "; --log-pattern REGEX tells what a step looks like");
 	if (ret < 0)
 		tl_error_source(err, path);
-	tl_input_close(in);
 	return settle(walk, ret, err);
 }
 

@@ -80,6 +80,7 @@ jansson.h formats/trace_events.c cmd/output.c
 zlib.h libanalysis/inflate.c libanalysis/symbols*.c
 lzma.h libanalysis/inflate.c libanalysis/symbols*.c
 bzlib.h libanalysis/inflate.c
+pcre2.h formats/training_log_pattern.c
 zstd.h libanalysis/inflate.c libanalysis/symbols*.c formats/perf*.c
 '
 set -f

@@ -2,8 +2,9 @@
 # update_readme.sh PROGRAM - renews what README.md shows of the program: the text between lines
 # "<!-- NAME:begin -->" and "<!-- NAME:end -->".
 #
-# NAME is help (what 'traceloom help' prints), demo (what make demo prints), or a table that make bench
-# left beside the program (bench, scale). What there is nothing new for stays as it is.
+# NAME is help (what 'traceloom help' prints), demo (what make demo prints), steps (a log of
+# testdata asked which steps were slow), or a table that make bench left beside the
+# program (bench, scale). What there is nothing new for stays as it is.
 set -eu
 program=$(realpath "${1:?usage: update_readme.sh PROGRAM}")
 cd "$(dirname "$0")/.."
@@ -24,6 +25,10 @@ if sh scripts/demo.sh "$program" >"$work/output" 2>&1; then
 else
 	echo "update_readme.sh: the demo failed; its output stays as it was" >&2
 fi
+{
+	echo '$ traceloom steps train.log'
+	(cd testdata/training_log/checkpoint && "$program" steps train.log)
+} 2>&1 | fenced >"$work/steps"
 for table in bench scale; do
 	file=$(dirname "$program")/bench/$table.md
 	[ ! -s "$file" ] || cp "$file" "$work/$table"

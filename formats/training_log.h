@@ -1,0 +1,87 @@
+/*
+ * training_log.h - what the files that read training logs share: the front of a line (time, rank,
+ * level), what a line says of a step, and the user's own pattern.
+ */
+#ifndef TRAINING_LOG_H
+#define TRAINING_LOG_H
+
+#include "analysis.h"
+#include "memory.h"
+
+extern const struct tl_importer training_log_importer;
+
+/* ---- the front of a line (training_log_front.c) --------------------------------------------- */
+
+enum training_log_clock {
+	TRAINING_LOG_NO_TIME,
+	TRAINING_LOG_UNIX,     /* with a zone, or seconds since 1970 */
+	TRAINING_LOG_LOCAL,    /* date and time of day, zone unknown */
+	TRAINING_LOG_YEARLESS, /* month, day and time of day (glog): ns since the year began, as in a
+				  leap year */
+	TRAINING_LOG_OF_DAY    /* ns since midnight */
+};
+
+struct training_log_time {
+	enum training_log_clock clock;
+	int64_t ns;
+	int digits; /* behind the decimal point */
+};
+
+struct training_log_front {
+	struct training_log_time time;
+	int32_t rank;	   /* -1 unknown */
+	const char *level; /* "ERROR", "WARNING", "INFO", "DEBUG"; NULL unknown */
+	size_t length;	   /* bytes of the line that belong to the front */
+};
+
+/* The time that `text` begins with; bytes used, 0 if none. */
+size_t training_log_time(const char *text, size_t len, struct training_log_time *time);
+void training_log_front(const char *text, size_t len, struct training_log_front *front);
+/* Copies a line without the sequences that colour it and move the cursor. */
+void training_log_plain(struct tl_text *out, const char *text, size_t len);
+
+/* ---- what a line says of a step (training_log_step.c) ---------------------------------------- */
+
+struct training_log_step {
+	bool has_number, has_duration;
+	bool is_progress;	/* counted by a progress bar, not named a step */
+	bool is_other_progress; /* a progress bar of something else: loading, validation */
+	bool is_mean;		/* the line itself says that the duration is a mean */
+	bool is_rate;		/* the duration is the inverse of a rate */
+	bool is_without_unit;	/* taken as seconds */
+	bool is_training;	/* loss, learning rate or throughput stand beside it */
+	int64_t number, duration_ns;
+	size_t duration_end; /* offset behind the duration, or the rate */
+};
+
+/*
+ * What the body of a line, without its front, says; numbers that stand beside the step are
+ * appended to `detail` as members of a JSON object, without the braces. False: no step.
+ */
+bool training_log_step(const char *text, size_t len, struct training_log_step *step,
+		       struct tl_text *detail);
+/* A number as JSON wants it; null for what JSON has no number for. */
+void training_log_number(struct tl_text *out, const char *text, size_t len);
+
+/* ---- the user's pattern (training_log_pattern.c) --------------------------------------------- */
+
+struct training_log_pattern;
+
+int training_log_pattern_open(struct training_log_pattern **out, const char *regex,
+			      struct tl_error *err);
+void training_log_pattern_close(struct training_log_pattern *pattern); /* accepts NULL */
+
+struct training_log_match {
+	bool has_number, has_duration, has_rank;
+	bool is_rate, is_without_unit;
+	int64_t number, duration_ns;
+	int32_t rank;
+	struct training_log_time time;
+};
+
+/* 1: the line is a step, 0: it is none, <0: out of memory. */
+int training_log_pattern_match(struct training_log_pattern *pattern, const char *text, size_t len,
+			       struct training_log_match *match, struct tl_text *detail,
+			       struct tl_error *err);
+
+#endif

@@ -1,0 +1,503 @@
+/*
+ * training_log_test.c - lines as programs print them, and what they say, read by hand.
+ */
+#include "training_log.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "reader.h"
+
+/* 2024-05-01 12:00:00 UTC */
+#define NOON INT64_C(1714564800000000000)
+
+enum { EVENTS_MAX = 64 };
+
+struct taken {
+	struct tl_sink sink;
+	struct tl_event events[EVENTS_MAX];
+	char details[EVENTS_MAX][256];
+	size_t count;
+	struct tl_import_result result;
+	struct tl_error err;
+	int ret;
+};
+
+static int take(struct tl_sink *sink, const struct tl_event *ev, struct tl_error *err)
+{
+	struct taken *t = (struct taken *)sink;
+	const char *text = ev->kind == TL_EVENT_STEP	     ? ev->step.detail
+			   : ev->kind == TL_EVENT_DIAGNOSTIC ? ev->diagnostic.what
+			   : ev->kind == TL_EVENT_CLOCK	     ? ev->clock.why
+							     : NULL;
+
+	if (t->count == EVENTS_MAX)
+		return tl_fail(err, TL_USAGE, "more events than the test has room for");
+	t->events[t->count] = *ev;
+	if (text)
+		snprintf(t->details[t->count], sizeof(t->details[0]), "%s", text);
+	if (ev->kind == TL_EVENT_LOG)
+		snprintf(t->details[t->count], sizeof(t->details[0]), "%s %.*s", ev->log.level,
+			 (int)ev->log.text_length, ev->log.text);
+	t->count++;
+	return TL_OK;
+}
+
+static void import_with(struct taken *t, const char *text, size_t len,
+			const struct tl_import_options *opt)
+{
+	struct tl_input *in;
+
+	memset(t, 0, sizeof(*t));
+	t->sink.emit = take;
+	assert_int_equal(tl_input_open_memory(&in, "train.log", (const uint8_t *)text, len, NULL),
+			 0);
+	t->ret = tl_import(&training_log_importer, in, opt, &t->sink, &t->result, &t->err);
+	tl_input_close(in);
+}
+
+static void import(struct taken *t, const char *text)
+{
+	import_with(t, text, strlen(text), NULL);
+}
+
+/* The i-th step. */
+static const struct tl_event *step_at(const struct taken *t, size_t i)
+{
+	for (size_t k = 0; k < t->count; k++)
+		if (t->events[k].kind == TL_EVENT_STEP && i-- == 0)
+			return &t->events[k];
+	fail_msg("no such step");
+	return NULL;
+}
+
+static const char *detail_of(const struct taken *t, const struct tl_event *ev)
+{
+	return t->details[ev - t->events];
+}
+
+static const struct tl_event *find(const struct taken *t, enum tl_event_kind kind, const char *text)
+{
+	for (size_t k = 0; k < t->count; k++)
+		if (t->events[k].kind == kind && (!text || strstr(t->details[k], text)))
+			return &t->events[k];
+	return NULL;
+}
+
+static void check_line(const char *line, int64_t number, int64_t duration_ns, int32_t rank)
+{
+	struct taken t;
+	char text[1024];
+
+	snprintf(text, sizeof(text), "%s\n", line);
+	import(&t, text);
+	if (t.ret != TL_OK || t.result.events[TL_EVENT_STEP] != 1)
+		fail_msg("%d steps (%s) in: %s", (int)t.result.events[TL_EVENT_STEP], t.err.text,
+			 line);
+	if (step_at(&t, 0)->step.number != number ||
+	    step_at(&t, 0)->step.duration_ns != duration_ns || step_at(&t, 0)->step.rank != rank)
+		fail_msg("step %lld of %lld ns, rank %d in: %s",
+			 (long long)step_at(&t, 0)->step.number,
+			 (long long)step_at(&t, 0)->step.duration_ns, step_at(&t, 0)->step.rank,
+			 line);
+}
+
+static void lines_of_known_programs_are_steps(void **state)
+{
+	(void)state;
+	check_line(
+		" [2024-05-01 12:00:10] iteration      100/  500000 | consumed samples: 12800 | "
+		"elapsed time per iteration (ms): 1234.5 | learning rate: 1.500E-04 | global batch "
+		"size:   128 | lm loss: 1.0557E+01 | number of skipped iterations:   0 |",
+		100, 1234500000, -1);
+	check_line("worker-1: steps: 10 loss: 8.1234 iter time (s): 0.512 samples/sec: 31.250", 10,
+		   512000000, -1);
+	check_line(
+		"2024-05-01 12:00:00,123 - mindformers[mindformers/core/callback.py:529] - INFO - { "
+		"Epoch:[  1/  1], step:[    2/  100], loss: 10.6, per_step_time: 1234ms, lr: 1e-05",
+		2, 1234000000, -1);
+	check_line("iter 100: loss 3.2000, time 123.45ms, mfu 12.31%", 100, 123450000, -1);
+	check_line(
+		"step   10/100 | loss 4.1 (+nanz)| norm 2.0 (+nanz)| lr 6.00e-04 | 123.45 ms | 40.1% "
+		"bf16 MFU | 300000 tok/s",
+		10, 123450000, -1);
+	check_line(
+		"[03/14 12:00:00 d2.utils.events]:  eta: 0:10:00  iter: 19  total_loss: 1.2  time: "
+		"0.3456  data_time: 0.0123  lr: 0.001",
+		19, 345600000, -1);
+	check_line(
+		"2024/05/01 12:00:00 - mmengine - INFO - Epoch(train)  [1][  50/1000]  lr: 1.0e-02  "
+		"eta: 1:00:00  time: 0.2345  data_time: 0.01 loss: 1.2",
+		50, 234500000, -1);
+	check_line(
+		"Epoch: [0]  [  10/1251]  eta: 0:10:00  lr: 0.1  loss: 6.9 (6.9)  time: 0.5123  data: "
+		"0.1",
+		10, 512300000, -1);
+	check_line(
+		"Train: 0 [  50/1251 (  4%)]  Loss: 6.9 (6.91)  Time: 0.321s,  797.10/s  (0.40s,  "
+		"640.0/s)  LR: 1.0e-3",
+		50, 321000000, -1);
+	check_line("100/100 [====] - 12s 120ms/step - loss: 0.3", 100, 120000000, -1);
+	check_line("global step 100, epoch: 1, batch: 99, loss: 10.1, avg_reader_cost: 0.0001 sec, "
+		   "avg_batch_cost: 0.2000 sec, ips: 40 sequences/sec",
+		   100, 200000000, -1);
+	check_line("Epoch 49:  50%|5 | 50/1000 [01:40<31:40, 2.00s/it, v_num=0, global_step=49.00, "
+		   "train_step_timing in s=1.950]",
+		   49, 1950000000, -1);
+	check_line("step 7: 1.5 s/it", 7, 1500000000, -1);
+	check_line("step 7: 4 it/s", 7, 250000000, -1);
+	check_line("{'loss': 2.3, 'step': 1,234, 'step_time': 0.5}", 1234, 500000000, -1);
+}
+
+static void fronts_of_lines_are_understood(void **state)
+{
+	(void)state;
+	check_line("7: step 12 time: 0.5 s", 12, 500000000, 7);
+	check_line("[rank3]: step 12 time: 0.5 s", 12, 500000000, 3);
+	check_line("[Rank 11] step 12 time: 0.5 s", 12, 500000000, 11);
+	check_line("(RankID 3) step 12 time: 0.5 s", 12, 500000000, 3);
+	check_line("[default2]:2024-05-01 12:00:00 INFO step 12 time: 0.5 s", 12, 500000000, 2);
+	check_line("[1,5]<stdout>:step 12 time: 0.5 s", 12, 500000000, 5);
+	check_line("\033[32m[2024-05-01 12:00:00]\033[0m \033[1mstep 12\033[0m time: 0.5 s", 12,
+		   500000000, -1);
+	check_line("INFO:root:step 12 time: 0.5 s", 12, 500000000, -1);
+}
+
+static void a_line_is_printed_when_its_step_has_ended(void **state)
+{
+	static const struct {
+		const char *front;
+		int64_t ns;
+	} fronts[] = {
+		{ "2024-05-01T12:00:00Z ", NOON },
+		{ "2024-05-01T14:00:00.250+02:00 ", NOON + 250000000 },
+		{ "2024-05-01 12:00:00,123 ", NOON + 123000000 },
+		{ "[2024-05-01 12:00:00] ", NOON },
+		{ "1714564800.5 ", NOON + 500000000 },
+		{ "1714564800500 ", NOON + 500000000 },
+		{ "05/01/2024 12:00:00 - INFO - ", NOON },
+	};
+	struct taken t;
+	char line[128];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(fronts) / sizeof(fronts[0]); i++) {
+		snprintf(line, sizeof(line), "%sstep 3 time: 2 s\n", fronts[i].front);
+		import(&t, line);
+		assert_true(step_at(&t, 0)->has_ts);
+		assert_int_equal(step_at(&t, 0)->ts, fronts[i].ns - 2000000000);
+	}
+}
+
+static void a_step_without_a_time_has_no_begin(void **state)
+{
+	struct taken t;
+
+	(void)state;
+	import(&t, "iteration 3/ 10 | elapsed time per iteration (ms): 82.380\n");
+	assert_false(step_at(&t, 0)->has_ts);
+	assert_null(find(&t, TL_EVENT_CLOCK, NULL));
+}
+
+static void what_stands_beside_the_step_is_kept(void **state)
+{
+	struct taken t;
+
+	(void)state;
+	import(&t, "step 3 | time: 2 s | lm loss: 1.05E+01 | lr: .5 | grad norm: nan\n");
+	assert_string_equal(detail_of(&t, step_at(&t, 0)),
+			    "{\"lm loss\":1.05E+01,\"lr\":0.5,\"grad norm\":null}");
+}
+
+static void talk_about_steps_is_none(void **state)
+{
+	struct taken t;
+
+	(void)state;
+	import(&t, "saving checkpoint at iteration 100 took 5.3 s\n"
+		   " validation loss at iteration 100 | lm loss value: 6.2E+00 | time: 3 s\n"
+		   "Loading checkpoint shards: 100%|###| 2/2 [00:05<00:00,  2.5s/it]\n"
+		   "resuming from step 500, time: 3 s\n"
+		   "total steps: 100000, time limit: 30 min\n");
+	assert_int_equal(t.ret, TL_NOTHING);
+	assert_int_equal(t.result.events[TL_EVENT_STEP], 0);
+}
+
+static void progress_that_is_drawn_over_itself_counts_once_a_step(void **state)
+{
+	struct taken t;
+
+	(void)state;
+	import(&t, "Sanity Checking: 100%|##| 2/2 [00:00<00:00, 5.00it/s]\r"
+		   "Epoch 0:  0%|  | 0/9 [00:00<?, ?it/s]\r"
+		   "Epoch 0: 11%|# | 1/9 [00:00<00:25,  4.00it/s, loss=0.5]\r"
+		   "Epoch 0: 22%|# | 2/9 [00:00<00:25,  2.00it/s, loss=0.4]\r"
+		   "Epoch 0: 22%|# | 2/9 [00:00<00:25,  2.00it/s, loss=0.4]\r"
+		   "Epoch 0: 33%|# | 3/9 [00:00<00:25,  2.50s/it, loss=0.4]\n");
+	assert_int_equal(t.result.events[TL_EVENT_STEP], 3);
+	assert_int_equal(step_at(&t, 0)->step.duration_ns, 250000000);
+	assert_int_equal(step_at(&t, 1)->step.duration_ns, 500000000);
+	assert_int_equal(step_at(&t, 2)->step.duration_ns, 2500000000);
+	assert_non_null(find(&t, TL_EVENT_DIAGNOSTIC, "the same step again"));
+	assert_non_null(find(&t, TL_EVENT_DIAGNOSTIC, "something else than training"));
+	assert_non_null(find(&t, TL_EVENT_DIAGNOSTIC, "from a rate"));
+}
+
+static void interleaved_ranks_stay_apart(void **state)
+{
+	struct taken t;
+
+	(void)state;
+	import(&t, "[rank0]: step 1 time: 1 s\n[rank1]: step 1 time: 2 s\n"
+		   "[rank1]: step 2 time: 2 s\n[rank0]: step 2 time: 1 s\n");
+	assert_int_equal(t.result.events[TL_EVENT_STEP], 4);
+	assert_int_equal(step_at(&t, 1)->step.rank, 1);
+	assert_int_equal(step_at(&t, 3)->step.rank, 0);
+	assert_null(find(&t, TL_EVENT_DIAGNOSTIC, NULL));
+}
+
+static void a_line_for_several_steps_says_that_it_is_a_mean(void **state)
+{
+	struct taken t;
+
+	(void)state;
+	import(&t, "step 10 time: 1 s\nstep 20 time: 1 s\nstep 30 time: 2 s\n");
+	assert_non_null(find(&t, TL_EVENT_DIAGNOSTIC, "several steps"));
+	assert_int_equal(find(&t, TL_EVENT_DIAGNOSTIC, "several steps")->diagnostic.count, 2);
+}
+
+static void steps_without_durations_last_from_line_to_line(void **state)
+{
+	struct taken t;
+
+	(void)state;
+	import(&t, "2024-05-01 12:00:00.000 step: 1  loss:  7.1\n"
+		   "2024-05-01 12:00:01.500 step: 2  loss:  7.0\n"
+		   "2024-05-01 12:00:07.500 step: 4  loss:  6.9\n");
+	assert_int_equal(step_at(&t, 0)->step.duration_ns, -1);
+	assert_int_equal(step_at(&t, 1)->step.duration_ns, 1500000000);
+	assert_int_equal(step_at(&t, 1)->ts, NOON);
+	assert_int_equal(step_at(&t, 2)->step.duration_ns, 3000000000);
+	assert_non_null(find(&t, TL_EVENT_DIAGNOSTIC, "times of the lines"));
+}
+
+static void a_duration_that_is_told_wins_over_times_of_lines(void **state)
+{
+	struct taken t;
+
+	(void)state;
+	import(&t, "[2024-05-01 12:00:00,123] [INFO] [logging.py:96:log_dist] [Rank 0] step=10, "
+		   "skipped=0, lr=[0.0001]\n"
+		   "steps: 10 loss: 8.1 iter time (s): 0.512 samples/sec: 31.2\n"
+		   "[2024-05-01 12:00:05,123] [INFO] [logging.py:96:log_dist] [Rank 0] step=20, "
+		   "skipped=0, lr=[0.0001]\n"
+		   "steps: 20 loss: 8.0 iter time (s): 0.5 samples/sec: 31.2\n");
+	assert_int_equal(t.result.events[TL_EVENT_STEP], 2);
+	assert_int_equal(step_at(&t, 0)->step.duration_ns, 512000000);
+	assert_int_equal(step_at(&t, 1)->step.duration_ns, 500000000);
+}
+
+static void warnings_and_errors_are_kept_with_their_time(void **state)
+{
+	const struct tl_event *ev;
+	struct taken t;
+
+	(void)state;
+	import(&t, "step 1 time: 1 s\n"
+		   "2024-05-01 12:00:00 - root - WARNING - slow disk\n"
+		   "2024-05-01 12:00:00 - root - INFO - all is well\n"
+		   "[rank3]: Traceback (most recent call last):\n"
+		   "[rank3]:   File \"x.py\", line 3, in <module>\n"
+		   "[rank3]: RuntimeError: boom\n"
+		   "n1:7:9 [0] misc/socket.cc:50 NCCL WARN socket closed\n");
+	assert_int_equal(t.result.events[TL_EVENT_LOG], 3);
+	ev = find(&t, TL_EVENT_LOG, "WARNING slow disk");
+	assert_non_null(ev);
+	assert_int_equal(ev->ts, NOON);
+	assert_int_equal(ev->log.position, 2);
+	ev = find(&t, TL_EVENT_LOG,
+		  "ERROR Traceback (most recent call last):\n  File \"x.py\", line 3, in "
+		  "<module>\nRuntimeError: boom");
+	assert_non_null(ev);
+	assert_false(ev->has_ts);
+	assert_non_null(find(&t, TL_EVENT_LOG, "NCCL WARN socket closed"));
+}
+
+static void a_pattern_names_the_parts_of_a_step(void **state)
+{
+	const struct tl_import_options opt = {
+		.log_pattern =
+			"r(?<rank>\\d) at (?<ts>\\S+): (?<step>\\d+) took (?<time_ms>[\\d.]+), "
+			"(?<phase>\\w+)",
+	};
+	const char text[] = "r2 at 1714564801.5: 7 took 500.25, warm\nstep 8 time: 1 s\n";
+	struct taken t;
+
+	(void)state;
+	import_with(&t, text, strlen(text), &opt);
+	assert_int_equal(t.result.events[TL_EVENT_STEP], 1);
+	assert_int_equal(step_at(&t, 0)->step.rank, 2);
+	assert_int_equal(step_at(&t, 0)->step.number, 7);
+	assert_int_equal(step_at(&t, 0)->step.duration_ns, 500250000);
+	assert_int_equal(step_at(&t, 0)->ts, NOON + 1500000000 - 500250000);
+	assert_string_equal(detail_of(&t, step_at(&t, 0)), "{\"phase\":\"warm\"}");
+}
+
+static void a_pattern_without_a_step_counts(void **state)
+{
+	const struct tl_import_options opt = { .log_pattern = "^(?<time>[\\d.]+)$" };
+	const char text[] = "0.5\n0.25\n";
+	struct taken t;
+
+	(void)state;
+	import_with(&t, text, strlen(text), &opt);
+	assert_int_equal(step_at(&t, 0)->step.number, 0);
+	assert_int_equal(step_at(&t, 1)->step.number, 1);
+	assert_int_equal(step_at(&t, 1)->step.duration_ns, 250000000);
+}
+
+static void a_pattern_that_cannot_work_is_refused(void **state)
+{
+	static const char *const patterns[] = { "step (", "step \\d+", "(?<loss>\\d+)" };
+	struct taken t;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(patterns) / sizeof(patterns[0]); i++) {
+		const struct tl_import_options opt = { .log_pattern = patterns[i] };
+
+		import_with(&t, "step 1\n", 7, &opt);
+		assert_int_equal(t.ret, TL_USAGE);
+	}
+}
+
+static void the_rank_that_is_told_is_that_of_lines_without(void **state)
+{
+	const struct tl_import_options opt = { .has_rank = true, .rank = 5 };
+	const char text[] = "step 1 time: 1 s\n[rank3]: step 1 time: 1 s\n";
+	struct taken t;
+
+	(void)state;
+	import_with(&t, text, strlen(text), &opt);
+	assert_int_equal(step_at(&t, 0)->step.rank, 5);
+	assert_int_equal(step_at(&t, 1)->step.rank, 3);
+}
+
+static void date_and_zone_place_times_of_day(void **state)
+{
+	const struct tl_import_options opt = {
+		.has_date = true,
+		.date_ns = NOON - 12 * INT64_C(3600000000000),
+		.has_timezone = true,
+		.timezone_ns = 2 * INT64_C(3600000000000),
+	};
+	const char text[] = "23:59:59 step 1 time: 1 s\n00:00:01 step 2 time: 1 s\n";
+	const struct tl_event *clock;
+	struct taken t;
+
+	(void)state;
+	import_with(&t, text, strlen(text), &opt);
+	clock = find(&t, TL_EVENT_CLOCK, "told");
+	assert_non_null(clock);
+	assert_int_equal(clock->clock.method, TL_CLOCK_TOLD);
+	/* midnight of the next day, local, is 22:00 UTC of the first */
+	assert_int_equal(step_at(&t, 1)->ts + clock->clock.offset_ns,
+			 NOON + 10 * INT64_C(3600000000000));
+}
+
+static void a_number_that_may_be_cut_is_not_believed(void **state)
+{
+	struct taken t;
+
+	(void)state;
+	import(&t, "step 1 time (ms): 1234.5\nstep 2 time (ms): 12");
+	assert_int_equal(t.ret, TL_OK);
+	assert_int_equal(t.result.events[TL_EVENT_STEP], 1);
+	assert_non_null(find(&t, TL_EVENT_DIAGNOSTIC, "cut"));
+}
+
+static void cut_anywhere_it_ends_well(void **state)
+{
+	static const char text[] =
+		"[2024-05-01 12:00:10] [INFO] [rank 3]: iteration 1/ 9 | elapsed time per iteration "
+		"(ms): 1234.5 | lm loss: 1.05E+01 |\r\n\033[1mEpoch 0: 11%|\xe2\x96\x88| 1/9 "
+		"[00:00<00:25,  4.00it/s, loss=nan]\r\bI0501 12:00:00.123 17 a.py:3] step 2 0.5s/it\n";
+
+	(void)state;
+	for (size_t len = 0; len < sizeof(text); len++) {
+		struct taken t;
+		char *copy = malloc(len ? len : 1); /* exact, for the sanitizer */
+
+		assert_non_null(copy);
+		memcpy(copy, text, len);
+		training_log_importer.probe((const uint8_t *)copy, len);
+		import_with(&t, copy, len, NULL);
+		assert_true(t.ret == TL_OK || t.ret == TL_NOTHING);
+		free(copy);
+	}
+}
+
+static void a_line_without_end_is_skipped_and_said(void **state)
+{
+	size_t len = 3 << 20;
+	char *text = malloc(len);
+	struct taken t;
+
+	(void)state;
+	assert_non_null(text);
+	memset(text, 'x', len);
+	memcpy(text + len - 18, "\nstep 1 time: 1 s\n", 18);
+	import_with(&t, text, len, NULL);
+	assert_int_equal(t.result.events[TL_EVENT_STEP], 1);
+	assert_non_null(find(&t, TL_EVENT_DIAGNOSTIC, "longer than"));
+	free(text);
+}
+
+static void other_texts_are_not_claimed(void **state)
+{
+	static const char *const texts[] = {
+		"{\"schemaVersion\": 1, \"traceEvents\": [\n",
+		"[{\"ph\":\"X\",\"name\":\"ProfilerStep#1\",\"dur\":3}]",
+		"\x89PNG\r\n\x1a\n\0\0\0\rIHDR",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+		assert_int_equal(
+			training_log_importer.probe((const uint8_t *)texts[i], strlen(texts[i])),
+			0);
+	/* plain text may be a log whose steps come later: claimed, but anyone else is surer */
+	assert_in_range(training_log_importer.probe((const uint8_t *)"hello\n", 6), 1, 5);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(lines_of_known_programs_are_steps),
+		cmocka_unit_test(fronts_of_lines_are_understood),
+		cmocka_unit_test(a_line_is_printed_when_its_step_has_ended),
+		cmocka_unit_test(a_step_without_a_time_has_no_begin),
+		cmocka_unit_test(what_stands_beside_the_step_is_kept),
+		cmocka_unit_test(talk_about_steps_is_none),
+		cmocka_unit_test(progress_that_is_drawn_over_itself_counts_once_a_step),
+		cmocka_unit_test(interleaved_ranks_stay_apart),
+		cmocka_unit_test(a_line_for_several_steps_says_that_it_is_a_mean),
+		cmocka_unit_test(steps_without_durations_last_from_line_to_line),
+		cmocka_unit_test(a_duration_that_is_told_wins_over_times_of_lines),
+		cmocka_unit_test(warnings_and_errors_are_kept_with_their_time),
+		cmocka_unit_test(a_pattern_names_the_parts_of_a_step),
+		cmocka_unit_test(a_pattern_without_a_step_counts),
+		cmocka_unit_test(a_pattern_that_cannot_work_is_refused),
+		cmocka_unit_test(the_rank_that_is_told_is_that_of_lines_without),
+		cmocka_unit_test(date_and_zone_place_times_of_day),
+		cmocka_unit_test(a_number_that_may_be_cut_is_not_believed),
+		cmocka_unit_test(cut_anywhere_it_ends_well),
+		cmocka_unit_test(a_line_without_end_is_skipped_and_said),
+		cmocka_unit_test(other_texts_are_not_claimed),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
