@@ -32,6 +32,7 @@ static void perf_close(void *state)
 	perf_facts_release(&p->facts);
 	perf_deferred_release(&p->deferred);
 	perf_counters_release(&p->counters);
+	perf_hearsay_release(&p->hearsay);
 	free(p->tally.items);
 	free(p->uses);
 	free(p->frames);

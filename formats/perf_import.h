@@ -69,6 +69,18 @@ struct perf_counters {
 	struct tl_index index;
 };
 
+/* ---- names of threads that no record announces (perf_hearsay.c) -------------------------------- */
+
+struct perf_hearsay {
+	struct perf_named {
+		int32_t tid;
+		bool is_announced;
+		char name[24]; /* last told; TASK_COMM_LEN is 16 */
+	} * list;
+	size_t count, capacity;
+	struct tl_index index;
+};
+
 /* ---- the state --------------------------------------------------------------------------------- */
 
 enum perf_phase {
@@ -116,6 +128,7 @@ struct perf_import {
 	uint64_t registers[64];
 	struct perf_deferred deferred;
 	struct perf_counters counters;
+	struct perf_hearsay hearsay;
 };
 
 static inline bool perf_is_time(uint64_t ns)
@@ -178,5 +191,13 @@ void perf_deferred_release(struct perf_deferred *deferred);
 int perf_counter_delta(struct perf_counters *counters, uint64_t id, int32_t tid, uint64_t value,
 		       uint64_t *delta, bool *went_back, struct tl_error *err);
 void perf_counters_release(struct perf_counters *counters);
+
+/* A COMM record names the thread: what others say does not count. So with the child of such a one. */
+int perf_hearsay_announce(struct perf_hearsay *h, int32_t tid, struct tl_error *err);
+int perf_hearsay_fork(struct perf_hearsay *h, int32_t child, int32_t parent, struct tl_error *err);
+/* What the event `at` says of `task`, if that is news. */
+int perf_hearsay_emit(struct perf_hearsay *h, const struct tl_event *at, struct tl_task task,
+		      struct perf_tracepoint_name name, struct tl_sink *sink, struct tl_error *err);
+void perf_hearsay_release(struct perf_hearsay *h);
 
 #endif

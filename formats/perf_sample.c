@@ -213,6 +213,7 @@ static int emit_scheduling(struct perf_import *p, uint32_t event, const struct t
 	const struct tl_task *task = &sample->sample.task;
 	struct tl_event ev = { .has_ts = sample->has_ts, .ts = sample->ts };
 	bool has_sample = p->opt.want & TL_WANT_SAMPLES;
+	int ret;
 
 	if (hit->what == PERF_TRACEPOINT_SWITCH) {
 		struct tl_event_switch *s = &ev.sched_switch;
@@ -228,6 +229,10 @@ static int emit_scheduling(struct perf_import *p, uint32_t event, const struct t
 		s->prev_state = hit->prev_state;
 		s->is_sampled = p->uses[event].is_sampled;
 		s->has_sample = has_sample;
+		ret = perf_hearsay_emit(&p->hearsay, sample, s->prev, hit->prev_name, sink, err);
+		if (ret == TL_OK)
+			ret = perf_hearsay_emit(&p->hearsay, sample, s->next, hit->next_name, sink,
+						err);
 	} else {
 		struct tl_event_wakeup *w = &ev.wakeup;
 
@@ -243,8 +248,11 @@ static int emit_scheduling(struct perf_import *p, uint32_t event, const struct t
 		w->is_sampled = p->uses[event].is_sampled;
 		w->is_waking = hit->what == PERF_TRACEPOINT_WAKING;
 		w->has_sample = has_sample;
+		ret = perf_hearsay_emit(&p->hearsay, sample,
+					(struct tl_task) { TL_ID_NONE, w->wakee_tid },
+					hit->wakee_name, sink, err);
 	}
-	return sink->emit(sink, &ev, err);
+	return ret < 0 ? ret : sink->emit(sink, &ev, err);
 }
 
 static int decode_tracepoint(struct perf_import *p, uint32_t event, struct tl_event *ev,

@@ -157,6 +157,10 @@ static int sideband_event(struct perf_import *p, const struct perf_raw *raw, str
 	set_event(p, raw, &ev);
 	if (ev.kind == TL_EVENT_MMAP && p->record.mmap.has_odd_build_id)
 		ret = perf_tally_add(p, PERF_TALLY_ODD_BUILD_ID, 0, 1, raw->offset, err);
+	if (ret == TL_OK && ev.kind == TL_EVENT_COMM)
+		ret = perf_hearsay_announce(&p->hearsay, ev.comm.task.tid, err);
+	if (ret == TL_OK && ev.kind == TL_EVENT_FORK)
+		ret = perf_hearsay_fork(&p->hearsay, ev.fork.child.tid, ev.fork.parent.tid, err);
 	if (ret == TL_OK)
 		ret = sink->emit(sink, &ev, err);
 	return ret < 0 ? ret : TL_READ_MORE;

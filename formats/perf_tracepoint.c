@@ -242,6 +242,21 @@ static const struct perf_field *find_integer(const struct perf_program *p, const
 	return NULL;
 }
 
+/* A text of fixed place and size. */
+static const struct perf_field *find_name(const struct perf_program *p, const char *name)
+{
+	size_t len = strlen(name);
+
+	for (size_t i = 0; i < p->field_count; i++) {
+		const struct perf_field *f = &p->fields[i];
+
+		if (f->kind == PERF_FIELD_TEXT && !f->is_dynamic && f->size &&
+		    strlen(f->key) == len + 3 && memcmp(f->key + 1, name, len) == 0)
+			return f;
+	}
+	return NULL;
+}
+
 static int find_scheduler_fields(struct perf_one_tracepoint *t, struct tl_error *err)
 {
 	const struct perf_program *p = &t->program;
@@ -250,6 +265,8 @@ static int find_scheduler_fields(struct perf_one_tracepoint *t, struct tl_error 
 		t->prev_pid = find_integer(p, "prev_pid");
 		t->next_pid = find_integer(p, "next_pid");
 		t->prev_state = find_integer(p, "prev_state");
+		t->prev_comm = find_name(p, "prev_comm");
+		t->next_comm = find_name(p, "next_comm");
 		if (t->prev_pid == NULL || t->next_pid == NULL)
 			return TL_OK;
 		t->memo = tl_alloc(PERF_STATE_MEMO, sizeof(*t->memo), err);
@@ -263,6 +280,7 @@ static int find_scheduler_fields(struct perf_one_tracepoint *t, struct tl_error 
 		t->pid = find_integer(p, "pid");
 		t->target_cpu = find_integer(p, "target_cpu");
 		t->success = find_integer(p, "success");
+		t->comm = find_name(p, "comm");
 		if (t->pid)
 			t->what = is_waking ? PERF_TRACEPOINT_WAKING : PERF_TRACEPOINT_WAKEUP;
 	}

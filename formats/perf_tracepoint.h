@@ -36,6 +36,11 @@ enum perf_tracepoint_what {
 	PERF_TRACEPOINT_WAKING	/* sched:sched_waking */
 };
 
+struct perf_tracepoint_name { /* borrowed from the hit; length 0: not told */
+	const char *text;
+	size_t length;
+};
+
 struct perf_tracepoint_hit {
 	enum perf_tracepoint_what what;
 	int32_t common_pid;		 /* the thread that hit it; TL_ID_NONE unknown */
@@ -43,6 +48,7 @@ struct perf_tracepoint_hit {
 	enum tl_switch_state prev_state; /* SWITCH */
 	int32_t wakee_pid;		 /* WAKEUP, WAKING: thread id; TL_ID_NONE otherwise */
 	int32_t target_cpu;		 /* WAKEUP, WAKING; -1 unknown */
+	struct perf_tracepoint_name prev_name, next_name, wakee_name;
 	struct tl_payload payload;
 };
 

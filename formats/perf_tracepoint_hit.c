@@ -1,6 +1,8 @@
 /*
  * perf_tracepoint_hit.c - one hit of a tracepoint: what the scheduler says in it, and its payload.
  */
+#include <string.h>
+
 #include "perf_format_text.h"
 #include "perf_switch_state.h"
 #include "perf_tracepoint_private.h"
@@ -45,6 +47,17 @@ static uint64_t field_value(const struct perf_one_tracepoint *t, const struct pe
 	return perf_load(raw + f->offset, f->size, f->is_signed, t->program.is_big_endian);
 }
 
+static struct perf_tracepoint_name field_name(const struct perf_field *f, const uint8_t *raw)
+{
+	struct perf_tracepoint_name name = { 0 };
+
+	if (f) {
+		name.text = (const char *)raw + f->offset;
+		name.length = strnlen(name.text, f->size);
+	}
+	return name;
+}
+
 /* `raw` holds at least the program's minimum_size. */
 static void decode_scheduler(struct perf_tracepoints *tp, struct perf_one_tracepoint *t,
 			     const uint8_t *raw, struct perf_tracepoint_hit *out)
@@ -54,6 +67,8 @@ static void decode_scheduler(struct perf_tracepoints *tp, struct perf_one_tracep
 	case PERF_TRACEPOINT_SWITCH:
 		out->prev_pid = (int32_t)field_value(t, t->prev_pid, raw);
 		out->next_pid = (int32_t)field_value(t, t->next_pid, raw);
+		out->prev_name = field_name(t->prev_comm, raw);
+		out->next_name = field_name(t->next_comm, raw);
 		if (t->prev_state)
 			out->prev_state = switch_state(tp, t, field_value(t, t->prev_state, raw));
 		break;
@@ -63,6 +78,7 @@ static void decode_scheduler(struct perf_tracepoints *tp, struct perf_one_tracep
 		if (t->success && field_value(t, t->success, raw) == 0)
 			out->what = PERF_TRACEPOINT_OTHER;
 		out->wakee_pid = (int32_t)field_value(t, t->pid, raw);
+		out->wakee_name = field_name(t->comm, raw);
 		if (t->target_cpu)
 			out->target_cpu = (int32_t)field_value(t, t->target_cpu, raw);
 		break;

@@ -22,6 +22,7 @@ struct perf_one_tracepoint {
 	struct perf_program program;
 	struct perf_field common; /* common_pid; size 0: there is none */
 	const struct perf_field *prev_pid, *next_pid, *prev_state, *pid, *target_cpu, *success;
+	const struct perf_field *prev_comm, *next_comm, *comm;
 	struct perf_state_memo *memo; /* SWITCH: what the format's own text says of a state */
 };
 

@@ -190,6 +190,7 @@ struct tl_event_comm {
 	struct tl_task task;
 	const char *name; /* bytes as recorded, any encoding */
 	bool is_exec;	  /* the old address space is gone */
+	bool is_hearsay;  /* somebody else's event says so: for threads that never had a name */
 };
 
 struct tl_event_mmap {

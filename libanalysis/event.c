@@ -443,6 +443,7 @@ void tl_event_print(FILE *out, const struct tl_event *ev)
 		print_task(out, "task", &ev->comm.task);
 		print_quoted(out, "name", ev->comm.name);
 		fputs(ev->comm.is_exec ? " exec" : "", out);
+		fputs(ev->comm.is_hearsay ? " hearsay" : "", out);
 		break;
 	case TL_EVENT_MMAP:
 		print_mmap(out, &ev->mmap);

@@ -23,8 +23,10 @@ static void release_lives(struct tl_lives_index *by)
 
 void tl_tasks_release(struct tl_tasks *tasks)
 {
-	for (size_t i = 0; i < tasks->thread_count; i++)
+	for (size_t i = 0; i < tasks->thread_count; i++) {
 		free(tasks->threads[i].names);
+		free(tasks->threads[i].hearsay);
+	}
 	for (size_t i = 0; i < tasks->process_count; i++)
 		free(tasks->processes[i].spaces);
 	free(tasks->threads);
@@ -210,39 +212,66 @@ int tl_tasks_thread(struct tl_tasks *tasks, int64_t ts, struct tl_task task, uin
 	return new_thread(tasks, INT64_MIN, task.tid, process, thread, err);
 }
 
-static int add_name(struct tl_thread *thread, int64_t ts, uint32_t name, bool is_exec,
-		    struct tl_error *err)
+/* Into a list in order of time. */
+static int insert_name(struct tl_thread_name **names, size_t *count, size_t *capacity,
+		       const struct tl_thread_name *new, struct tl_error *err)
 {
-	size_t at = thread->name_count;
-	int ret = tl_grow(&thread->names, &thread->name_capacity, at + 1, err);
+	size_t at = *count;
+	int ret = tl_grow(names, capacity, at + 1, err);
 
 	if (ret < 0)
 		return ret;
-	while (at && thread->names[at - 1].ts > ts)
+	while (at && (*names)[at - 1].ts > new->ts)
 		at--;
-	memmove(thread->names + at + 1, thread->names + at,
-		(thread->name_count - at) * sizeof(*thread->names));
-	thread->names[at] = (struct tl_thread_name) { .ts = ts, .name = name, .is_exec = is_exec };
-	thread->name_count++;
+	memmove(*names + at + 1, *names + at, (*count - at) * sizeof(**names));
+	(*names)[at] = *new;
+	(*count)++;
 	return TL_OK;
 }
 
-/* The entry of the name in force at ts, or NULL. */
-static const struct tl_thread_name *name_at(const struct tl_thread *thread, int64_t ts)
+static int add_name(struct tl_thread *thread, int64_t ts, uint32_t name, bool is_exec,
+		    struct tl_error *err)
 {
-	size_t low = 0, high = thread->name_count;
+	const struct tl_thread_name new = { .ts = ts, .name = name, .is_exec = is_exec };
 
-	if (high && thread->names[high - 1].ts <= ts)
-		return &thread->names[high - 1];
+	return insert_name(&thread->names, &thread->name_count, &thread->name_capacity, &new, err);
+}
+
+/* The entry of a list that is in force at ts, or NULL. */
+static const struct tl_thread_name *find_name(const struct tl_thread_name *names, size_t count,
+					      int64_t ts)
+{
+	size_t low = 0, high = count;
+
+	if (high && names[high - 1].ts <= ts)
+		return &names[high - 1];
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
-		if (thread->names[middle].ts <= ts)
+		if (names[middle].ts <= ts)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	return low ? &thread->names[low - 1] : NULL;
+	return low ? &names[low - 1] : NULL;
+}
+
+static const struct tl_thread_name *name_at(const struct tl_thread *thread, int64_t ts)
+{
+	return find_name(thread->names, thread->name_count, ts);
+}
+
+int tl_tasks_name_by_hearsay(struct tl_tasks *tasks, uint32_t thread, int64_t ts, uint32_t *name,
+			     struct tl_error *err)
+{
+	const struct tl_thread *t = &tasks->threads[thread];
+	const struct tl_thread_name *entry;
+
+	if (!t->hearsay_count || name_at(t, ts))
+		return tl_tasks_name(tasks, thread, ts, name, err);
+	entry = find_name(t->hearsay, t->hearsay_count, ts);
+	*name = entry ? entry->name : t->hearsay[0].name;
+	return TL_OK;
 }
 
 int tl_tasks_name(struct tl_tasks *tasks, uint32_t thread, int64_t ts, uint32_t *name,
@@ -319,12 +348,17 @@ int tl_tasks_exit(struct tl_tasks *tasks, int64_t ts, const struct tl_event_exit
 int tl_tasks_comm(struct tl_tasks *tasks, int64_t ts, const struct tl_event_comm *ev,
 		  struct tl_error *err)
 {
-	uint32_t thread, name;
+	struct tl_thread_name new = { .ts = ts, .is_exec = ev->is_exec };
+	struct tl_thread *t;
+	uint32_t thread;
 	int ret = tl_tasks_thread(tasks, ts, ev->task, &thread, err);
 
 	if (ret == TL_OK)
-		ret = tl_intern(tasks->names, ev->name, strlen(ev->name), &name, err);
+		ret = tl_intern(tasks->names, ev->name, strlen(ev->name), &new.name, err);
 	if (ret < 0)
 		return ret;
-	return add_name(&tasks->threads[thread], ts, name, ev->is_exec, err);
+	t = &tasks->threads[thread];
+	if (ev->is_hearsay)
+		return insert_name(&t->hearsay, &t->hearsay_count, &t->hearsay_capacity, &new, err);
+	return insert_name(&t->names, &t->name_count, &t->name_capacity, &new, err);
 }

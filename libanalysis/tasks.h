@@ -23,6 +23,8 @@ struct tl_thread {
 	int64_t start_ts, end_ts;     /* INT64_MIN, INT64_MAX: not seen */
 	struct tl_thread_name *names; /* by time */
 	size_t name_count, name_capacity;
+	struct tl_thread_name *hearsay; /* names that only others' events tell, by time */
+	size_t hearsay_count, hearsay_capacity;
 	int64_t row_id; /* in the case; 0 until the writer gives one */
 };
 
@@ -81,5 +83,8 @@ int tl_tasks_process(struct tl_tasks *tasks, int64_t ts, int32_t pid, uint32_t *
 /* Its name then: index in the interner. Idle is "swapper"; unknown is ":TID", as perf says. */
 int tl_tasks_name(struct tl_tasks *tasks, uint32_t thread, int64_t ts, uint32_t *name,
 		  struct tl_error *err);
+/* The same, but for a thread without a name what others say of it, then or at last. */
+int tl_tasks_name_by_hearsay(struct tl_tasks *tasks, uint32_t thread, int64_t ts, uint32_t *name,
+			     struct tl_error *err);
 
 #endif

@@ -63,6 +63,21 @@ static const char *name_at(int64_t ts, int32_t pid, int32_t tid)
 	return names.strings[name].text;
 }
 
+static void hear(int64_t ts, int32_t tid, const char *name)
+{
+	struct tl_event_comm ev = { .task = { TL_ID_NONE, tid }, .name = name, .is_hearsay = true };
+
+	assert_int_equal(tl_tasks_comm(&tasks, ts, &ev, NULL), TL_OK);
+}
+
+static const char *heard_name_at(int64_t ts, int32_t tid)
+{
+	uint32_t name, thread = thread_at(ts, TL_ID_NONE, tid);
+
+	assert_int_equal(tl_tasks_name_by_hearsay(&tasks, thread, ts, &name, NULL), TL_OK);
+	return names.strings[name].text;
+}
+
 static void a_name_holds_from_its_time_on(void **state)
 {
 	(void)state;
@@ -72,6 +87,22 @@ static void a_name_holds_from_its_time_on(void **state)
 	assert_string_equal(name_at(99, 10, 10), "sh");
 	assert_string_equal(name_at(100, 10, 10), "perf-exec");
 	assert_string_equal(name_at(5000, 10, 10), "load");
+}
+
+static void hearsay_names_only_those_without_a_name_and_only_who_asks(void **state)
+{
+	(void)state;
+	comm(50, 10, 10, "load", false);
+	hear(10, 10, "heard");
+	hear(60, 10, "heard");
+	hear(20, 22, "ksoftirqd/1");
+	hear(30, 22, "renamed");
+	assert_string_equal(heard_name_at(70, 10), "load");
+	assert_string_equal(heard_name_at(20, 22), "ksoftirqd/1");
+	assert_string_equal(heard_name_at(99, 22), "renamed");
+	assert_string_equal(heard_name_at(5, 22), "ksoftirqd/1"); /* nobody said anything earlier */
+	assert_string_equal(heard_name_at(5, 23), ":23");
+	assert_string_equal(name_at(99, 22, 22), ":22"); /* what perf prints of its samples */
 }
 
 static void a_forked_thread_has_its_parents_name(void **state)
@@ -262,6 +293,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TASK_TEST(a_name_holds_from_its_time_on),
+		TASK_TEST(hearsay_names_only_those_without_a_name_and_only_who_asks),
 		TASK_TEST(a_forked_thread_has_its_parents_name),
 		TASK_TEST(a_reused_id_is_another_life),
 		TASK_TEST(unknown_threads_are_named_as_perf_does),

@@ -605,7 +605,7 @@ static int name_row(struct tl_writer *w, uint32_t thread, int64_t ts, int64_t *r
 		    struct tl_error *err)
 {
 	uint32_t name;
-	int ret = tl_tasks_name(&w->tasks, thread, ts, &name, err);
+	int ret = tl_tasks_name_by_hearsay(&w->tasks, thread, ts, &name, err);
 
 	return ret < 0 ? ret : tl_writer_string(w, name, row_id, err);
 }

@@ -381,14 +381,14 @@ static int put_thread(struct tl_writer *w, uint32_t index, int64_t first_new, st
 			      0,
 			      start_unix(w, t->start_ts),
 			      end_unix(w, t->end_ts) };
-	bool has_name = t->name_count || t->tid == 0;
+	bool has_name = t->name_count || t->hearsay_count || t->tid == 0;
 	uint64_t nulls = (uint64_t)!has_name << 3 | (uint64_t)(t->start_ts == INT64_MIN) << 4 |
 			 (uint64_t)(t->end_ts == INT64_MAX) << 5;
 	uint32_t name;
 	int ret = TL_OK;
 
 	if (has_name) {
-		ret = tl_tasks_name(&w->tasks, index, INT64_MAX, &name, err);
+		ret = tl_tasks_name_by_hearsay(&w->tasks, index, INT64_MAX, &name, err);
 		if (ret == TL_OK)
 			ret = tl_writer_string(w, name, &values[3], err);
 	}
