@@ -69,7 +69,7 @@ $(STATIC): $(LIB_OBJECTS)
 	$(Q)$(AR) rcs $@ $(LIB_OBJECTS)
 
 # The archive that is installed is one object that keeps private what only its parts may know.
-$(BUILD)/install/libtraceloom.a: $(LIB_OBJECTS)
+$(BUILD)/stage/libtraceloom.a: $(LIB_OBJECTS)
 	@mkdir -p $(@D)
 	@rm -f $@
 	$(call say,AR,$@)
@@ -141,7 +141,7 @@ $(BUILD)/traceloom.pc: Makefile libanalysis/analysis.h
 		'Libs: -L$${libdir} -ltraceloom' 'Libs.private: $(strip $(LIBS))' \
 		| sed 's,^\(libdir\|includedir\)=$(PREFIX)/,\1=$${prefix}/,' > $@
 
-install: all $(BUILD)/install/libtraceloom.a
+install: all $(BUILD)/stage/libtraceloom.a
 	@rm -f $(BUILD)/traceloom.pc
 	@$(MAKE) --no-print-directory -s $(BUILD)/traceloom.pc
 	$(INSTALL) -d $(DESTDIR)$(BINDIR) $(DESTDIR)$(LIBDIR)/pkgconfig \
@@ -149,7 +149,7 @@ install: all $(BUILD)/install/libtraceloom.a
 		$(DESTDIR)$(DATADIR)/bash-completion/completions \
 		$(DESTDIR)$(DATADIR)/zsh/site-functions $(DESTDIR)$(DATADIR)/fish/vendor_completions.d
 	$(INSTALL) -m 755 $(BUILD)/traceloom $(DESTDIR)$(BINDIR)/traceloom
-	$(INSTALL) -m 644 $(BUILD)/install/libtraceloom.a $(DESTDIR)$(LIBDIR)/libtraceloom.a
+	$(INSTALL) -m 644 $(BUILD)/stage/libtraceloom.a $(DESTDIR)$(LIBDIR)/libtraceloom.a
 	$(INSTALL) -m 755 $(SHARED) $(DESTDIR)$(LIBDIR)/libtraceloom.so.$(VERSION)
 	ln -sf libtraceloom.so.$(VERSION) $(DESTDIR)$(LIBDIR)/libtraceloom.so.$(SOVERSION)
 	ln -sf libtraceloom.so.$(SOVERSION) $(DESTDIR)$(LIBDIR)/libtraceloom.so

@@ -190,8 +190,8 @@ static int tell_killed(struct perf_import *p, struct tl_sink *sink, struct tl_er
 	char message[200];
 
 	snprintf(message, sizeof(message),
-		 "the recorder was killed before it finished the file: all %" PRIu64
-		 " records there were read, but host, names and clock were never written",
+		 "the recorder was killed before it finished the file, or still writes it: all "
+		 "%" PRIu64 " records there were read, but host, names and clock are not in it",
 		 p->record_count);
 	return perf_tell(sink, TL_DIAGNOSTIC_TRUNCATED, "recorder killed", 1, "files", UINT64_MAX,
 			 message, err);

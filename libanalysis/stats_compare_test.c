@@ -651,8 +651,10 @@ static void compare_group(void **state)
 
 	snprintf(oracle, sizeof(oracle), "%s/oracle/stepstats_oracle.py",
 		 shared ? shared : "../shared");
-	if (access(oracle, R_OK) != 0 || access("scripts/compare_stats.py", R_OK) != 0)
+	if (access(oracle, R_OK) != 0 || access("scripts/compare_stats.py", R_OK) != 0) {
+		print_message("# skipped because: no %s; set TRACELOOM_SHARED\n", oracle);
 		skip();
+	}
 	child = fork();
 	assert_true(child >= 0);
 	if (child == 0) {
@@ -662,8 +664,10 @@ static void compare_group(void **state)
 	}
 	assert_int_equal(waitpid(child, &status, 0), child);
 	assert_true(WIFEXITED(status));
-	if (WEXITSTATUS(status) == 77)
+	if (WEXITSTATUS(status) == 77) {
+		print_message("# skipped because: no python3, or a module of it is missing\n");
 		skip();
+	}
 	assert_int_equal(WEXITSTATUS(status), 0);
 }
 

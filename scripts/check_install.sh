@@ -23,11 +23,13 @@ verdict() {
 }
 
 quietly() {
-	"$@" >"$work/output" 2>&1 || { echo "'$*' failed:"; cat "$work/output"; }
+	"$@" >"$work/output" 2>&1 || { echo "'$*' failed:"; tail -n 20 "$work/output"; }
 }
 
 quietly make -s CC="$cc" BUILD="$build" WERROR=1 DESTDIR="$root" PREFIX=$prefix install |
-	verdict 'make install'
+	verdict 'make install' | tee "$work/verdict"
+# Nothing below says anything of its own without an installation.
+tail -n 1 "$work/verdict" | grep -q '^ok' || exit 1
 
 {
 	for file in bin/traceloom lib/libtraceloom.a lib/libtraceloom.so lib/pkgconfig/traceloom.pc \
@@ -57,7 +59,8 @@ nm -g --defined-only "$at/lib/libtraceloom.a" 2>/dev/null |
 	grep -vxE 'traceloom [0-9]+\.[0-9]+\.[0-9]+ \(case schema [0-9]+\)' | verdict '--version shows both versions'
 
 awk '/^<!-- help:end -->/ { inside = 0 } inside && !/^```/; /^<!-- help:begin -->/ { inside = 1 }' README.md |
-	{ diff - <("$at/bin/traceloom" help) || echo 'scripts/update_readme.sh build/traceloom renews it'; } |
+	{ diff -q - <("$at/bin/traceloom" help) >"$work/output" ||
+		echo "the block help is out of date: 'scripts/update_readme.sh build/traceloom' renews it"; } |
 	verdict 'README.md shows what help prints'
 
 # ---- a program of somebody else ----------------------------------------------------------------------

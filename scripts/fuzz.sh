@@ -52,7 +52,9 @@ failed=0
 for fuzzer in "${fuzzers[@]}"; do
 	name=${fuzzer#"$build/"}
 	if [ $brief = yes ]; then
-		if timeout 300 "$fuzzer" "${limits[@]}" -runs=0 "$work/seeds" >"$work/log" 2>&1; then
+		mkdir -p "$build/findings/${name##*/}"
+		if timeout 300 "$fuzzer" "${limits[@]}" -runs=0 \
+			-artifact_prefix="$build/findings/${name##*/}/" "$work/seeds" >"$work/log" 2>&1; then
 			echo "ok - $name"
 		else
 			tail -n 60 "$work/log"

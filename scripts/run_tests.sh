@@ -2,8 +2,10 @@
 # run_tests.sh - runs every test: builds with gcc, with clang and with sanitizers, unit tests,
 # command, golden and damaged cases, source checks, installation, and each fuzzer briefly.
 #
-# Every part speaks TAP ("ok 1 - name", "not ok 2 - name", "ok 3 - name # SKIP why"). Prints a line
-# and the output of each failing test; the last line is "N passed, N failed, N skipped".
+# Every part speaks TAP ("ok 1 - name", "not ok 2 - name", "ok 3 - name # SKIP why"; a test that cannot
+# give a reason there prints "# skipped because: why" before). What is being done is told on standard
+# error. Prints a line and the output of each failing test; the last line is "N passed, N failed, N
+# skipped".
 set -u
 cd "$(dirname "$0")/.." || exit 2
 LC_ALL=C
@@ -24,6 +26,11 @@ export UBSAN_OPTIONS=print_stacktrace=1
 
 names=()
 job_count=0
+
+# stage WHAT: it takes minutes; whoever waits wants to know for what.
+stage() {
+	echo "check: $1" >&2
+}
 
 # start NAME COMMAND...: in the background, when there is room for it.
 start() {
@@ -69,13 +76,20 @@ digest() {
 				printf "FAIL %s: %s\n%s\n", job, failing, detail
 			failing = detail = ""
 		}
+		sub(/^# skipped because: /, "") {
+			why = $0
+			next
+		}
 		/^(not )?ok( |$)/ {
 			flush_failure()
 			name = $0
 			sub(/^(not )?ok *[0-9]* *(- )?/, "", name)
 			if (/# *[Ss][Kk][Ii][Pp]/) {
 				skipped++
-				sub(/# *[Ss][Kk][Ii][Pp]/, "", name)
+				if (!sub(/^# *[Ss][Kk][Ii][Pp] */, "", name)) # cmocka: the name follows
+					sub(/ *# *[Ss][Kk][Ii][Pp] */, ": ", name)
+				if (why != "")
+					name = name ": " why
 				printf "skip %s: %s\n", job, name
 			} else if (/^not/) {
 				failed++
@@ -84,7 +98,7 @@ digest() {
 			} else {
 				passed++
 			}
-			before = ""
+			before = why = ""
 			lines = 0
 			next
 		}
@@ -141,13 +155,16 @@ cc=gcc
 have gcc || cc=cc
 
 # ---- builds, one after the other: each uses all processors ----------------------------------------
+stage "source checks, and the build with $cc"
 start 'source' scripts/check_source.sh
 start 'gcc' build gcc CC=$cc WERROR=1 all tests
 finish
 # Instrumented code makes gcc see what is not there; the other builds are the ones held to warnings.
+stage 'the build with sanitizers'
 start 'sanitized' build sanitized CC=$cc SANITIZE=address,undefined CFLAGS='-O1 -g' all tests
 finish
 if have clang; then
+	stage 'the build with clang'
 	start 'clang' build clang CC=clang WERROR=1 all tests
 	finish
 else
@@ -156,17 +173,21 @@ fi
 
 # ---- tests ------------------------------------------------------------------------------------------
 for variant in gcc sanitized; do
+	stage "unit tests ($variant)"
 	unit_tests $variant
 	if [ ! -x "$root/$variant/traceloom" ]; then
 		start "$variant cases" echo "not ok - there is no $root/$variant/traceloom"
 		continue
 	fi
+	stage "commands and recordings ($variant)"
 	start "$variant cases" scripts/check_cases.sh "$root/$variant/traceloom"
 	start "$variant recordings" scripts/test_perf_cases.sh "$root/$variant/traceloom"
 	start "$variant behaviour" scripts/check_behaviour.sh "$root/$variant/traceloom"
 done
+stage 'comparison with other programs, installation'
 start 'peers' scripts/compare_folded.sh "$root/gcc/traceloom"
 start 'install' scripts/check_install.sh "$root/gcc" $cc
+stage "fuzzers: build, and their corpus once"
 start 'fuzzers' scripts/fuzz.sh --brief "$root/fuzz"
 finish
 

@@ -202,7 +202,7 @@ done
 # ---- public recordings, when they are at hand ---------------------------------------------------------
 corpus=$(cd ../.. && cd "${TRACELOOM_SHARED:-../shared}/corpus/perf" 2>/dev/null && pwd)
 if [ -z "$corpus" ]; then
-	echo 'ok - public recordings # SKIP they are not here'
+	echo "ok - public recordings # SKIP no ${TRACELOOM_SHARED:-../shared}/corpus/perf; set TRACELOOM_SHARED"
 	exit 0
 fi
 
