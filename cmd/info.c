@@ -64,8 +64,8 @@ static int print_case(struct output *output, const struct tl_info *info, struct 
 		{ "schema_version", "schema version", COLUMN_INTEGER, false },
 	};
 	const struct cell cells[COUNT(columns)] = {
-		cell_if(info->has_times, info->first_ts),
-		cell_if(info->has_times, info->last_ts),
+		cell_if(info->has_times && info->has_dates, info->first_ts),
+		cell_if(info->has_times && info->has_dates, info->last_ts),
 		cell_if(info->has_times, info->last_ts - info->first_ts),
 		cell_integer((int64_t)info->source_count),
 		cell_integer(info->total_processes),

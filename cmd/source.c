@@ -201,11 +201,13 @@ static int probe(struct tl_input *in, const struct tl_importer **importer, bool 
 
 static int fail_unknown(struct tl_input *in, bool is_case, struct tl_error *err)
 {
-	uint64_t size;
+	const uint8_t *head;
+	size_t length;
 
+	/* not its size: what never ends must not be read to its end */
 	if (is_case)
 		tl_fail(err, TL_USAGE, "is a case, not a recording");
-	else if (tl_input_size(in, &size, err) == TL_OK && size == 0)
+	else if (tl_input_head(in, &head, &length, err) == TL_OK && length == 0)
 		tl_fail(err, TL_FORMAT, "is empty; expected a recording");
 	else
 		tl_fail(err, TL_FORMAT, "is no recording of a known format");

@@ -782,7 +782,7 @@ struct tl_info_thread {
 	const char *name; /* NULL unknown */
 	int64_t pid, tid; /* pid -1 unknown */
 	int64_t sample_count;
-	int64_t running_ns, waiting_ns, sleeping_ns; /* from thread_state; -1: not recorded */
+	int64_t running_ns, waiting_ns, sleeping_ns; /* -1: not recorded, or only in part */
 };
 
 struct tl_info_loss {
@@ -814,6 +814,7 @@ struct tl_info {
 	size_t source_count, event_count, thread_count, loss_count, dso_count, answer_count;
 	int64_t total_threads, total_processes, total_stacks, total_samples;
 	bool has_times;
+	bool has_dates; /* some source's times are Unix times, not just its own clock's */
 	int64_t first_ts, last_ts; /* of the whole case, Unix ns */
 	int schema_version;
 	void *memory;

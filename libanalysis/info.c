@@ -14,6 +14,7 @@ struct loading {
 	struct tl_info *info;
 	struct tl_arena *arena;
 	struct tl_store *store;
+	bool is_partial; /* many waits have no end: sums of states would be too small */
 };
 
 /* NULL for NULL; out of memory shows as NULL too and is caught by `failed`. */
@@ -143,6 +144,9 @@ static int on_source(struct loading *l, struct tl_statement *st, struct tl_error
 	s->clock_offset_ns = tl_column_i64(st, SOURCE_OFFSET);
 	s->clock_residual_ns = i64_or(st, SOURCE_RESIDUAL, -1);
 	s->is_complete = tl_column_i64(st, SOURCE_COMPLETE) != 0;
+	/* times that nobody could place: they are those of the recorder's own clock */
+	info->has_dates |= s->clock_offset_ns != 0 ||
+			   (s->clock_method && strcmp(s->clock_method, "assumed") != 0);
 	if (s->has_times) {
 		if (!info->has_times || s->first_ts < info->first_ts)
 			info->first_ts = s->first_ts;
@@ -300,7 +304,10 @@ static const char dso_sql[] =
 	"sum(CASE WHEN g.symbol_id IS NULL THEN z.n ELSE 0 END) AS unnamed "
 	"FROM z JOIN stack k USING (stack_id) JOIN frame g USING (frame_id) GROUP BY g.dso_id) "
 	"SELECT d.source_id AS source, n.text AS name, d.kind AS kind, d.build_id AS build, "
-	"d.symbol_status AS status, d.symbol_file AS file, d.symbol_reason AS reason, "
+	"d.symbol_status AS status, d.symbol_file AS file, "
+	"coalesce(d.symbol_reason, CASE WHEN d.symbol_status = 'ok' AND f.unnamed * 2 > f.n THEN "
+	"'its symbols cover only part of its code: stripped? install its debug symbols' END) AS "
+	"reason, "
 	"coalesce(f.n, 0) AS frames, coalesce(f.unnamed, 0) AS unnamed, "
 	"coalesce(c.n, 0) AS samples, coalesce(c.unnamed, 0) AS unnamed_samples "
 	"FROM dso d JOIN string n ON n.string_id = d.name_id LEFT JOIN f USING (dso_id) "
@@ -406,7 +413,8 @@ static int answer_off_cpu(struct loading *l, struct tl_error *err)
 				     0, &sampled, err);
 	if (ret < 0)
 		return ret;
-	if (intervals && endless * 20 <= intervals)
+	l->is_partial = endless * 20 > intervals;
+	if (intervals && !l->is_partial)
 		snprintf(text, sizeof(text), "%lld waits of threads, from %lld switches",
 			 (long long)intervals, (long long)switches);
 	else if (intervals)
@@ -540,7 +548,14 @@ static int load(struct loading *l, size_t thread_limit, struct tl_error *err)
 	if (ret == TL_OK)
 		ret = tl_store_value(l->store, "SELECT count(*) FROM stack", 0, &info->total_stacks,
 				     err);
-	return ret < 0 ? ret : load_answers(l, err);
+	if (ret == TL_OK)
+		ret = load_answers(l, err);
+	for (size_t i = 0; i < info->thread_count && l->is_partial; i++) {
+		struct tl_info_thread *t = &info->threads[i];
+
+		t->running_ns = t->waiting_ns = t->sleeping_ns = -1;
+	}
+	return ret;
 }
 
 int tl_info(struct tl_store *store, size_t thread_limit, struct tl_info *out, struct tl_error *err)

@@ -502,15 +502,10 @@ SELECT f.frame_id, d.text AS dso, n.text AS symbol, printf('%x', f.address) AS a
 FROM frame f LEFT JOIN dso ON dso.dso_id = f.dso_id LEFT JOIN string s ON s.string_id = f.line_id LEFT JOIN string d ON d.string_id = dso.name_id
 LEFT JOIN symbol y USING (symbol_id) LEFT JOIN string n ON n.string_id = y.name_id;
 
--- One row per frame of a stack, level 1 is the outermost: WHERE stack_id = N ORDER BY level.
+-- One frame per row; follow parent_id from a sample's stack_id to walk out to the outermost one.
 CREATE VIEW stack_view AS
-WITH RECURSIVE up(stack_id, node_id) AS (
-	SELECT stack_id, stack_id FROM stack
-	UNION ALL
-	SELECT up.stack_id, k.parent_id FROM up JOIN stack k ON k.stack_id = up.node_id
-	WHERE k.parent_id IS NOT NULL)
-SELECT up.stack_id, k.depth AS level, v.dso, v.symbol, v.address, v.context
-FROM up JOIN stack k ON k.stack_id = up.node_id JOIN frame_view v USING (frame_id);
+SELECT k.stack_id, k.parent_id, k.depth, v.dso, v.symbol, v.address, v.context
+FROM stack k JOIN frame_view v USING (frame_id);
 
 CREATE VIEW event_view AS
 SELECT e.event_id, s.path AS source, e.name, e.fixed_period, e.frequency_hz, e.unit,
@@ -546,17 +541,19 @@ CREATE VIEW sched_switch_view AS
 SELECT w.ts, w.cpu, p.tid AS prev_tid, n.text AS prev_name,
 	CASE w.prev_state WHEN 1 THEN 'runnable' WHEN 2 THEN 'sleeping' WHEN 3 THEN 'uninterruptible'
 	WHEN 4 THEN 'stopped' WHEN 5 THEN 'exiting' WHEN 6 THEN 'parked' WHEN 7 THEN 'idle' END
-	AS prev_state, q.tid AS next_tid, w.stack_id
+	AS prev_state, q.tid AS next_tid, m.text AS next_name, w.stack_id
 FROM sched_switch w LEFT JOIN thread p ON p.thread_id = w.prev_thread_id
 LEFT JOIN thread q ON q.thread_id = w.next_thread_id
-LEFT JOIN string n ON n.string_id = w.prev_name_id;
+LEFT JOIN string n ON n.string_id = w.prev_name_id
+LEFT JOIN string m ON m.string_id = q.name_id;
 
 CREATE VIEW sched_wakeup_view AS
-SELECT w.ts, w.cpu, p.tid AS waker_tid, n.text AS waker_name, q.tid AS wakee_tid, w.target_cpu,
-	w.is_waking, w.stack_id
+SELECT w.ts, w.cpu, p.tid AS waker_tid, n.text AS waker_name, q.tid AS wakee_tid,
+	m.text AS wakee_name, w.target_cpu, w.is_waking, w.stack_id
 FROM sched_wakeup w LEFT JOIN thread p ON p.thread_id = w.waker_thread_id
 JOIN thread q ON q.thread_id = w.wakee_thread_id
-LEFT JOIN string n ON n.string_id = w.waker_name_id;
+LEFT JOIN string n ON n.string_id = w.waker_name_id
+LEFT JOIN string m ON m.string_id = q.name_id;
 
 CREATE VIEW thread_state_view AS
 SELECT z.ts, z.dur, p.pid, t.tid, n.text AS name, z.state, z.cpu, z.stack_id,

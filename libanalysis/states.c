@@ -45,6 +45,7 @@ struct task {
 	int32_t cpu;
 	int32_t idle_cpu; /* the CPU whose idle task it is, -1: an ordinary thread */
 	bool by_record;	  /* a context switch record put it into its state */
+	bool is_woken;	  /* runnable because it was woken, not because it was preempted */
 	enum state state;
 };
 
@@ -159,6 +160,7 @@ static void enter(struct task *t, enum state state, int64_t ts, int32_t cpu)
 	t->state = state;
 	t->since = ts;
 	t->cpu = cpu;
+	t->is_woken = false;
 	t->waker_id = t->waker_name_id = t->waker_stack_id = 0;
 }
 
@@ -230,7 +232,7 @@ static enum state state_after(int64_t prev_state)
 struct happening { /* one row of the query */
 	int64_t ts, first_id, second_id, state, name_id, stack_id;
 	int32_t cpu, target_cpu;
-	bool is_wakeup, is_record, is_arrival;
+	bool is_wakeup, is_waking, is_record, is_arrival;
 };
 
 static int leave_cpu(struct derivation *d, const struct happening *h, struct tl_error *err)
@@ -299,6 +301,9 @@ static int wake(struct derivation *d, const struct happening *h, struct tl_error
 	if (ret < 0)
 		return ret;
 	t = &d->tasks[task];
+	/* only who sleeps is woken: it ran and slept again unseen since the last waking */
+	if (h->is_waking && t->state == STATE_RUNNABLE && t->is_woken && h->ts > t->since)
+		lose(d, t);
 	/* sched_waking has said it already, or the thread never got off its CPU */
 	if (t->state == STATE_RUNNING || t->state == STATE_RUNNABLE)
 		return TL_OK;
@@ -314,6 +319,7 @@ static int wake(struct derivation *d, const struct happening *h, struct tl_error
 	}
 	/* who woke it and where it slept stays with the wait that follows */
 	t->state = STATE_RUNNABLE;
+	t->is_woken = true;
 	t->since = h->ts;
 	t->cpu = h->target_cpu;
 	return ret;
@@ -351,6 +357,7 @@ static int derive(struct derivation *d, struct tl_statement *query, struct tl_er
 					      ? -1
 					      : (int32_t)tl_column_i64(query, COL_TARGET),
 			.is_wakeup = tl_column_i64(query, COL_KIND) != 0,
+			.is_waking = tl_column_i64(query, COL_TOLD) != 0, /* of a wakeup */
 			.is_record = tl_column_i64(query, COL_TOLD) != TL_TOLD_TRACEPOINT,
 			.is_arrival = tl_column_i64(query, COL_TOLD) == TL_TOLD_ARRIVAL,
 		};
@@ -506,7 +513,7 @@ int tl_states_derive(struct tl_store *store, int64_t source_id, struct tl_error 
 		"NULL AS target, "
 		"told_by AS told, rowid AS row FROM sched_switch WHERE source_id = ?1 UNION ALL "
 		"SELECT ts, 1, cpu, waker_thread_id, 0, wakee_thread_id, waker_name_id, stack_id, "
-		"target_cpu, 0, rowid FROM sched_wakeup WHERE source_id = ?1 ORDER BY "
+		"target_cpu, is_waking, rowid FROM sched_wakeup WHERE source_id = ?1 ORDER BY "
 		"ts, kind DESC, row",
 		"ts kind cpu first state second name stack target told row", err);
 

@@ -75,9 +75,10 @@ static bool same_generation(const struct symbols_elf *elf, uint64_t recorded)
 
 /*
  * Without a build-id only the file system can tell whether this is the file that ran: the same
- * inode, not written since. A file of another machine, or one whose inode number cannot be compared
- * (overlays and btrfs show other device numbers to stat than to the kernel), has to be older than
- * the recording's end and, if it is not below --symfs, on the host that recorded.
+ * inode, not written since. A file of another machine has to be older than the recording's end; one
+ * on another device than recorded (overlays and btrfs show other device numbers to stat than to the
+ * kernel, and another mount namespace has other files) must still have the same inode number, and
+ * be on the host that recorded.
  */
 static int judge_unidentified(struct search *search, const struct symbols_elf *elf,
 			      bool *is_accepted, struct tl_error *err)
@@ -98,11 +99,14 @@ static int judge_unidentified(struct search *search, const struct symbols_elf *e
 		return symbols_note(dso, TL_DSO_CHANGED, err,
 				    "%s may be another build: recorded on %s without a build-id",
 				    elf->path, s->recording.hostname);
-	if (!s->options.symfs && d->has_inode && major(elf->st.st_dev) == d->major &&
-	    minor(elf->st.st_dev) == d->minor) {
-		same_inode =
-			elf->st.st_ino == d->inode && same_generation(elf, d->inode_generation);
-		if (!same_inode)
+	if (!s->options.symfs && d->has_inode) {
+		bool same_device =
+			major(elf->st.st_dev) == d->major && minor(elf->st.st_dev) == d->minor;
+
+		/* overlays and btrfs show stat another device, but the same number of a plain file */
+		same_inode = same_device && elf->st.st_ino == d->inode &&
+			     same_generation(elf, d->inode_generation);
+		if (!same_inode && (same_device || elf->st.st_ino != d->inode))
 			return symbols_note(dso, TL_DSO_CHANGED, err,
 					    "%s is another file than the one recorded (inode %llu, "
 					    "recorded %llu), and no build-id was recorded",

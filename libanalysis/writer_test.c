@@ -145,7 +145,7 @@ static void equal_stacks_are_one_row_and_one_sum(void **state)
 	assert_int_equal(value("SELECT max(period_sum) FROM stack_sum"), 20);
 	assert_int_equal(value("SELECT count(*) FROM sample_view WHERE name = 'load'"), 3);
 	assert_int_equal(
-		value("SELECT address = '10' FROM stack_view WHERE stack_id = 3 AND level = 1"), 1);
+		value("SELECT address = '10' FROM stack_view WHERE stack_id = 1 AND depth = 1"), 1);
 }
 
 static void times_become_unix_times(void **state)
@@ -256,6 +256,23 @@ static void a_return_missed_among_all_cpus_bounds_the_wait(void **state)
 			 600);
 	assert_int_equal(value("SELECT count FROM lost WHERE what LIKE '%bounded'"), 1);
 	assert_int_equal(value("SELECT count(*) FROM lost"), 1);
+}
+
+static void a_second_waking_means_that_it_slept_again(void **state)
+{
+	(void)state;
+	begin("a", 0);
+	go(1000, 0, 5, TL_SWITCH_SLEEPING, 6);
+	wake(2000, 6, 5);
+	wake(8000, 6, 5); /* it must have run and slept in between */
+	go(9000, 0, 6, TL_SWITCH_SLEEPING, 5);
+	commit();
+	assert_int_equal(value("SELECT sum(dur) FROM thread_state_view WHERE tid = 5 AND state = "
+			       "'runnable'"),
+			 1000);
+	assert_int_equal(value("SELECT sum(dur) FROM thread_state_view WHERE tid = 5 AND state = "
+			       "'sleeping'"),
+			 1000);
 }
 
 static void idle_is_another_task_on_every_cpu(void **state)
@@ -435,6 +452,7 @@ int main(void)
 		CASE_TEST(switches_and_wakeups_become_states),
 		CASE_TEST(a_return_that_was_not_seen_makes_no_interval),
 		CASE_TEST(a_return_missed_among_all_cpus_bounds_the_wait),
+		CASE_TEST(a_second_waking_means_that_it_slept_again),
 		CASE_TEST(idle_is_another_task_on_every_cpu),
 		CASE_TEST(one_thread_is_one_row_in_two_sources),
 		CASE_TEST(a_nameless_source_is_of_the_only_machine),

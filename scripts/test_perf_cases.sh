@@ -140,9 +140,16 @@ done
 # rows CASE: everything that is not a number of the case's own, sorted
 rows() {
 	sqlite3 "$1" <<-'SQL'
+	CREATE TEMP TABLE path AS
+		WITH RECURSIVE down(stack_id, path) AS (
+			SELECT stack_id, ifnull(dso, '?') || '+' || ifnull(address, '?')
+			FROM stack_view WHERE parent_id IS NULL
+			UNION ALL
+			SELECT v.stack_id, d.path || ' ' || ifnull(v.dso, '?') || '+' || ifnull(v.address, '?')
+			FROM down d JOIN stack_view v ON v.parent_id = d.stack_id)
+		SELECT stack_id, path FROM down;
 	SELECT 'sample', a.ts, e.name, t.tid, n.text, a.cpu, a.period, y.fields, a.recorded_tid,
-		(SELECT group_concat(ifnull(dso, '?') || '+' || ifnull(address, '?') || ' ')
-		 FROM (SELECT * FROM stack_view WHERE stack_id = a.stack_id ORDER BY level))
+		(SELECT path FROM path WHERE stack_id = a.stack_id)
 		FROM sample a JOIN event e USING (event_id) LEFT JOIN thread t USING (thread_id)
 		LEFT JOIN string n ON n.string_id = a.name_id LEFT JOIN payload y USING (payload_id)
 		ORDER BY 2, 3, 4, 5, 6, 7, 8, 9, 10;
