@@ -3,13 +3,17 @@
  */
 #include "formats.h"
 
+#include "ascend.h"
+#include "chrome.h"
 #include "perf.h"
 #include "perf_script.h"
 #include "strace.h"
+#include "torch.h"
 #include "training_log.h"
 
 const struct tl_importer *const tl_importers[] = {
-	&perf_importer, &perf_script_importer, &strace_importer, &training_log_importer, NULL,
+	&perf_importer,	  &perf_script_importer, &strace_importer,	 &torch_importer,
+	&ascend_importer, &chrome_importer,	 &training_log_importer, NULL,
 };
 
 const struct tl_importer *tl_importer_probe(const uint8_t *head, size_t len)

@@ -562,8 +562,9 @@ struct tl_import_options {
 	tl_progress_fn progress; /* may be NULL */
 	void *progress_payload;
 	/* For sources that do not say it themselves. */
-	int64_t argument_bytes; /* of each call's arguments to keep: 0 the usual 256, < 0 none */
-	int32_t pid;		/* of the process that was traced; 0 unknown */
+	/* Of each call's arguments to keep: 0 the usual 256; of slices: all. < 0 none. */
+	int64_t argument_bytes;
+	int32_t pid; /* of the process that was traced; 0 unknown */
 	bool has_date, has_timezone;
 	int64_t date_ns;	 /* Unix time of the date's midnight in UTC */
 	int64_t timezone_ns;	 /* what local time was ahead of UTC */

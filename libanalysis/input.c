@@ -52,6 +52,7 @@ struct tl_input {
 	bool at_end, in_partial;
 	bool is_window; /* the buffer holds a window: lines go on at line_offset */
 	uint64_t line_offset;
+	uint64_t read_offset; /* tl_input_read, where the input can be sought in */
 };
 
 static int fail_errno(struct tl_error *err, const char *what)
@@ -294,6 +295,11 @@ bool tl_input_is_compressed(const struct tl_input *in)
 	return in->inflater != NULL;
 }
 
+bool tl_input_is_seekable(const struct tl_input *in)
+{
+	return in->backing == BACKING_FILE || in->backing == BACKING_MEMORY;
+}
+
 int64_t tl_input_modified_ns(const struct tl_input *in)
 {
 	return in->modified_ns;
@@ -307,6 +313,7 @@ const char *tl_input_damage(const struct tl_input *in)
 double tl_input_fraction(const struct tl_input *in)
 {
 	uint64_t at = in->backing == BACKING_STREAM ? in->disk_position
+		      : in->read_offset		    ? in->read_offset
 						    : in->buffer_offset + in->buffer_length;
 
 	return in->disk_size ? (double)at / (double)in->disk_size : -1;
@@ -496,6 +503,20 @@ int tl_input_window(struct tl_input *in, uint64_t offset, size_t want, const uin
 	if (*len > want)
 		*len = want;
 	return TL_OK;
+}
+
+int tl_input_read(struct tl_input *in, void *data, size_t want, size_t *got, struct tl_error *err)
+{
+	int ret;
+
+	*got = 0;
+	if (in->backing == BACKING_DIRECTORY)
+		return not_a_file(in, err);
+	if (in->backing == BACKING_STREAM)
+		return sourced(in, stream_read(in, data, want, got, err), err);
+	ret = read_at(in, in->read_offset, data, want, got, err);
+	in->read_offset += *got;
+	return sourced(in, ret, err);
 }
 
 /* ---- lines ---- */

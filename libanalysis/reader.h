@@ -47,6 +47,14 @@ int tl_input_window(struct tl_input *in, uint64_t offset, size_t want, const uin
 		    size_t *len, struct tl_error *err);
 
 /*
+ * The next `want` bytes of the input in their order, inflated; *got is less only at the end. Spools
+ * nothing. Not to be mixed with lines; windows of an input that can be sought in do not disturb.
+ */
+int tl_input_read(struct tl_input *in, void *data, size_t want, size_t *got, struct tl_error *err);
+/* Windows cost no spooling: a plain file, or memory. */
+bool tl_input_is_seekable(const struct tl_input *in);
+
+/*
  * The next line without its newline (and without a CR before it). 1: a line, 0: end, <0: error.
  * Lines longer than TL_INPUT_LINE_MAX come in pieces: *is_partial is set on all but the last.
  * `line`, numbered from 1, and its byte `offset` are those of the line's start.

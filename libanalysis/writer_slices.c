@@ -104,9 +104,13 @@ int tl_writer_slice(struct tl_writer *w, const struct tl_event *ev, struct tl_er
 		(uint64_t)!s->has_external_id << 9 | (uint64_t)!s->has_bytes << 10 |
 		(uint64_t)!s->has_step << 11 | (uint64_t)(s->stream < 0) << 12;
 	w->has_steps |= s->has_step;
-	tl_writer_note_time(w, ev);
-	if (ev->has_ts && s->duration_ns > 0 && !s->is_suspect)
-		note_end(w, ev->ts, s->duration_ns);
+	if (s->is_suspect) { /* the source does not last until what cannot be believed */
+		w->has_rows |= ev->has_ts;
+	} else {
+		tl_writer_note_time(w, ev);
+		if (ev->has_ts && s->duration_ns > 0)
+			note_end(w, ev->ts, s->duration_ns);
+	}
 	return tl_writer_put(w, INSERT_SLICE, values, 13, nulls, s->arguments, s->arguments_length,
 			     err);
 }
