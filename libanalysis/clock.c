@@ -19,6 +19,8 @@ int tl_clock_shift(struct tl_store *store, int64_t source_id, int64_t delta_ns,
 		"(SELECT track_id FROM track WHERE source_id = ?2)",
 		"UPDATE step_mark SET ts = ts + ?1 WHERE source_id = ?2",
 		"UPDATE log SET ts = ts + ?1 WHERE source_id = ?2",
+		"UPDATE sample_block SET base_ts = base_ts + ?1, first_ts = first_ts + ?1, "
+		"last_ts = last_ts + ?1 WHERE source_id = ?2",
 		"UPDATE call_block SET base_ts = base_ts + ?1, first_ts = first_ts + ?1, "
 		"last_ts = last_ts + ?1 WHERE source_id = ?2",
 		"UPDATE gap SET ts = ts + ?1 WHERE source_id = ?2",

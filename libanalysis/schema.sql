@@ -231,6 +231,7 @@ CREATE TABLE sample_extra (
 -- Facts: sums of all samples per event, thread, name and stack: whole-case questions read these
 -- few rows instead of `sample`.
 CREATE TABLE stack_sum (
+	sum_id INTEGER PRIMARY KEY,
 	event_id INTEGER NOT NULL REFERENCES event,
 	thread_id INTEGER REFERENCES thread,
 	name_id INTEGER REFERENCES string,
@@ -240,6 +241,17 @@ CREATE TABLE stack_sum (
 	cgroup_id INTEGER REFERENCES cgroup,
 	sample_count INTEGER NOT NULL,
 	period_sum INTEGER NOT NULL -- in event.unit
+) STRICT;
+
+-- The samples that have a time once more, by column: questions about times read these few bytes a
+-- sample and no row of it. Bytes: sample_blocks.c.
+CREATE TABLE sample_block (
+	source_id INTEGER NOT NULL REFERENCES source,
+	sample_count INTEGER NOT NULL,
+	base_ts INTEGER NOT NULL, -- of the first sample in the block
+	first_ts INTEGER NOT NULL, -- earliest
+	last_ts INTEGER NOT NULL, -- latest
+	samples BLOB NOT NULL -- times, sums (stack_sum.sum_id) and periods
 ) STRICT;
 
 -- Facts: a CPU left one thread for another.

@@ -9,7 +9,8 @@
 /* One row, or a sum of rows, of the same stack. */
 struct row {
 	struct tl_fold_who who;
-	int64_t stack_id, ts; /* 0: no stack; ts of a single sample only */
+	int64_t stack_id;    /* 0: no stack */
+	int64_t ts, last_ts; /* of a single sample the same */
 	int32_t cpu;
 	bool has_ts;
 	uint64_t count, period;
@@ -49,7 +50,7 @@ static int add_stack(struct tl_fold *fold, const struct row *row, const struct t
 	}
 	fold->counts.sample_count += row->count;
 	if (row->has_ts)
-		tl_fold_note_time(fold, row->ts, row->ts);
+		tl_fold_note_time(fold, row->ts, row->last_ts);
 	return tl_fold_add(fold, &key, weight, err);
 }
 
@@ -200,6 +201,7 @@ enum {
 	ROW_TID,
 	ROW_CGROUP,
 	ROW_PERIOD,
+	PART_SUM = ROW_PERIOD,
 	SUM_SAMPLES,
 	SAMPLE_TS = SUM_SAMPLES,
 	SAMPLE_CPU
@@ -210,6 +212,9 @@ enum {
 #define SUM_COLUMNS                                                                \
 	"event_id thread_id name_id stack_id recorded_pid recorded_tid cgroup_id " \
 	"period_sum sample_count"
+#define PART_SQL "SELECT " WHO_COLUMNS ", sum_id FROM stack_sum"
+#define PART_COLUMNS \
+	"event_id thread_id name_id stack_id recorded_pid recorded_tid cgroup_id sum_id"
 #define SAMPLE_SQL "SELECT " WHO_COLUMNS ", period, ts, cpu FROM sample"
 #define SAMPLE_COLUMNS                                                             \
 	"event_id thread_id name_id stack_id recorded_pid recorded_tid cgroup_id " \
@@ -237,7 +242,7 @@ static void read_sample(struct row *row, struct tl_statement *st)
 	read_row(row, st);
 	row->count = 1;
 	row->has_ts = !tl_column_is_null(st, SAMPLE_TS);
-	row->ts = tl_column_i64(st, SAMPLE_TS);
+	row->ts = row->last_ts = tl_column_i64(st, SAMPLE_TS);
 	row->cpu = tl_column_is_null(st, SAMPLE_CPU) ? -1 : (int32_t)tl_column_i64(st, SAMPLE_CPU);
 }
 
@@ -386,19 +391,20 @@ static int add_sample(struct tl_fold *fold, struct tl_statement *st, struct row 
 	return add_row(fold, row, true, err);
 }
 
-static int fold_range(struct tl_fold *fold, const struct tl_time_range *range, bool is_indexed,
-		      uint64_t *seen, struct tl_error *err)
+/* Samples whose names depend on their times: each by itself. */
+static int fold_single_samples(struct tl_fold *fold, uint64_t *seen, struct tl_error *err)
 {
 	struct tl_statement *st;
 	struct row row = { 0 };
 	int ret = tl_statement_open(&st, fold->store,
-				    is_indexed ? SAMPLE_SQL " WHERE ts >= ? AND ts < ?"
-					       : SAMPLE_SQL " NOT INDEXED WHERE ts >= ? AND ts < ?",
+				    SAMPLE_SQL " NOT INDEXED WHERE ts >= ? AND ts < ?",
 				    SAMPLE_COLUMNS, err);
 
+	tl_fold_forget(fold);
+	*seen = 0;
 	if (ret == TL_OK) {
-		tl_bind_i64(st, 1, range->begin_ns);
-		tl_bind_i64(st, 2, range->end_ns);
+		tl_bind_i64(st, 1, fold->ranges[0].begin_ns);
+		tl_bind_i64(st, 2, fold->ranges[fold->range_count - 1].end_ns);
 	}
 	while (ret >= 0 && (ret = tl_statement_step(st, err)) > 0) {
 		int status = add_sample(fold, st, &row, seen, err);
@@ -407,6 +413,47 @@ static int fold_range(struct tl_fold *fold, const struct tl_time_range *range, b
 			ret = status;
 	}
 	tl_statement_close(st);
+	return ret;
+}
+
+static int add_part(struct tl_fold *fold, struct tl_statement *st,
+		    const struct tl_fold_parts *parts, uint64_t *seen, struct tl_error *err)
+{
+	struct row row = { .cpu = -1, .has_ts = true };
+	int64_t sum_id = tl_column_i64(st, PART_SUM);
+	const struct tl_fold_part *part;
+
+	if (sum_id <= 0 || sum_id > parts->sum_max)
+		return TL_OK; /* the case is being written to: not there when it was asked */
+	part = &parts->by_sum[sum_id];
+	if (!part->count || !is_read(fold, tl_column_i64(st, ROW_EVENT)))
+		return TL_OK;
+	read_row(&row, st);
+	row.count = part->count;
+	row.period = part->period;
+	row.ts = part->first_ts;
+	row.last_ts = part->last_ts;
+	if (is_chosen(fold, row.who.event_id))
+		*seen += part->count;
+	return add_row(fold, &row, false, err);
+}
+
+static int fold_parts(struct tl_fold *fold, uint64_t *seen, struct tl_error *err)
+{
+	struct tl_fold_parts parts = { 0 };
+	struct tl_statement *st = NULL;
+	int ret = tl_fold_load_parts(fold, &parts, err);
+
+	if (ret == TL_OK)
+		ret = tl_statement_open(&st, fold->store, PART_SQL, PART_COLUMNS, err);
+	while (ret >= 0 && (ret = tl_statement_step(st, err)) > 0) {
+		int status = add_part(fold, st, &parts, seen, err);
+
+		if (status < 0)
+			ret = status;
+	}
+	tl_statement_close(st);
+	free(parts.by_sum);
 	return ret;
 }
 
@@ -427,40 +474,17 @@ static int count_untimed(struct tl_fold *fold, struct tl_error *err)
 	return ret;
 }
 
-/*
- * Whether one pass over the table is cheaper than the index: a row found by the index costs about
- * sixteen that are only passed over. A private case has no index.
- */
-static int choose_way(struct tl_fold *fold, bool *is_one_pass, struct tl_error *err)
-{
-	struct tl_time_range span;
-	uint64_t inside = 0;
-	int ret = tl_store_span(fold->store, &span, err);
-
-	if (ret < 0)
-		return ret;
-	inside = tl_fold_inside_ns(fold, span.begin_ns, span.end_ns);
-	*is_one_pass = tl_store_is_temporary(fold->store) ||
-		       inside > ((uint64_t)span.end_ns - (uint64_t)span.begin_ns) / 16;
-	return TL_OK;
-}
-
 int tl_fold_ranges(struct tl_fold *fold, struct tl_error *err)
 {
-	const struct tl_time_range all = { fold->ranges[0].begin_ns,
-					   fold->ranges[fold->range_count - 1].end_ns };
-	bool is_one_pass = false;
 	uint64_t seen = 0, total = 0;
 	int ret = need_samples(fold, "a time range", err);
 
 	if (ret == TL_OK)
-		ret = choose_way(fold, &is_one_pass, err);
-	if (ret == TL_OK)
 		ret = count_untimed(fold, err);
-	if (ret == TL_OK && is_one_pass)
-		ret = fold_range(fold, &all, false, &seen, err);
-	for (size_t i = 0; i < fold->range_count && ret == TL_OK && !is_one_pass; i++)
-		ret = fold_range(fold, &fold->ranges[i], true, &seen, err);
+	if (ret == TL_OK)
+		ret = fold_parts(fold, &seen, err);
+	if (ret == TL_OK && fold->needs_samples)
+		ret = fold_single_samples(fold, &seen, err);
 	for (size_t i = 0; i < fold->event_count; i++)
 		if (fold->events[i].is_chosen)
 			total += fold->events[i].sample_count;

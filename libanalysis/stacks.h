@@ -89,6 +89,15 @@ struct tl_fold {
 	bool has_times;
 };
 
+/* What the time ranges have of each sum per stack. */
+struct tl_fold_parts {
+	struct tl_fold_part {
+		uint64_t count, period;
+		int64_t first_ts, last_ts;
+	} * by_sum; /* by stack_sum.sum_id */
+	int64_t sum_max;
+};
+
 /* One window after another, in order of time. */
 struct tl_fold_windows {
 	int64_t begin_ns, width_ns; /* the first one begins where the case does */
@@ -140,6 +149,9 @@ int tl_fold_sums(struct tl_fold *fold, struct tl_error *err);
 int tl_fold_ranges(struct tl_fold *fold, struct tl_error *err);
 int tl_fold_window_samples(struct tl_fold *fold, struct tl_fold_windows *windows,
 			   struct tl_error *err);
+
+/* stack_parts.c; by_sum is freed by the caller, also after a failure */
+int tl_fold_load_parts(struct tl_fold *fold, struct tl_fold_parts *parts, struct tl_error *err);
 
 /* offcpu.c; windows may be NULL */
 int tl_fold_offcpu(struct tl_fold *fold, struct tl_fold_windows *windows, struct tl_error *err);

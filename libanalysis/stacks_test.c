@@ -426,6 +426,31 @@ static void a_damaged_tree_is_told(void **state)
 	assert_int_equal(err.status, TL_STORE);
 }
 
+static void a_damaged_block_of_samples_is_told(void **state)
+{
+	static const char *const damages[] = {
+		"UPDATE sample_block SET samples = substr(samples, 2)",
+		"UPDATE sample_block SET sample_count = sample_count + 1",
+		"UPDATE sample_block SET sample_count = 1000000000",
+		"DELETE FROM stack_sum WHERE sum_id > 1",
+	};
+	const struct tl_fold_options opt = { .ranges = &(struct tl_time_range) { 0, 1000 },
+					     .range_count = 1 };
+	struct tl_folded folded;
+
+	(void)state;
+	write_small(false);
+	for (size_t i = 0; i < sizeof(damages) / sizeof(*damages); i++) {
+		assert_int_equal(tl_store_execute(store, "SAVEPOINT whole", &err), TL_OK);
+		assert_int_equal(tl_store_execute(store, damages[i], &err), TL_OK);
+		ask(&opt, &folded);
+		if (err.status != TL_STORE)
+			fail_msg("not told: %s", damages[i]);
+		memset(&err, 0, sizeof(err));
+		assert_int_equal(tl_store_execute(store, "ROLLBACK TO whole", &err), TL_OK);
+	}
+}
+
 /* ---- compat ---- */
 
 static void compat_filters_by_the_first_event(void **state)
@@ -719,6 +744,7 @@ int main(void)
 		TEST(lines_are_sorted_with_their_counts),
 		TEST(inlined_functions_stand_inside_their_frame),
 		TEST(a_damaged_tree_is_told),
+		TEST(a_damaged_block_of_samples_is_told),
 		TEST(compat_filters_by_the_first_event),
 		TEST(compat_shows_the_innermost_127_frames),
 		TEST(compat_asks_for_samples_when_names_depend_on_them),

@@ -71,9 +71,12 @@ static const char *const insert_sql[INSERT_COUNT] = {
 	[INSERT_STACK] =
 		"INSERT INTO stack(stack_id, parent_id, frame_id, depth) VALUES(?, ?, ?, ?)",
 	[INSERT_STACK_SUM] =
-		"INSERT INTO stack_sum(event_id, thread_id, name_id, stack_id, recorded_pid, "
-		"recorded_tid, cgroup_id, sample_count, period_sum) VALUES(?, ?, ?, ?, ?, ?, ?, ?, "
-		"?)",
+		"INSERT INTO stack_sum(sum_id, event_id, thread_id, name_id, stack_id, "
+		"recorded_pid, recorded_tid, cgroup_id, sample_count, period_sum) "
+		"VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+	[INSERT_SAMPLE_BLOCK] =
+		"INSERT INTO sample_block(source_id, sample_count, base_ts, first_ts, last_ts, "
+		"samples) VALUES(?, ?, ?, ?, ?, ?)",
 };
 
 int tl_writer_put(struct tl_writer *w, enum tl_insert insert, const int64_t *values, unsigned count,
@@ -399,6 +402,7 @@ static int next_ids(struct tl_writer *w, struct tl_error *err)
 #undef NEXT
 		{ "SELECT max(extra_id) + 1 FROM sample_extra",
 		  offsetof(struct tl_writer, next_extra) },
+		{ "SELECT max(sum_id) + 1 FROM stack_sum", offsetof(struct tl_writer, next_sum) },
 	};
 
 	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {
@@ -507,6 +511,7 @@ void tl_writer_abort(struct tl_writer *w)
 	tl_index_release(&w->sum_index);
 	tl_arena_release(&w->arena);
 	tl_writer_release_calls(w);
+	tl_sample_blocks_release(&w->blocks);
 	free(w->string_ids);
 	free(w->meta);
 	free(w->types);
@@ -693,6 +698,8 @@ static int finish(struct tl_writer *w, const struct tl_import_result *result, st
 		ret = tl_writer_settle_sideband(w, err);
 	if (ret == TL_OK)
 		ret = tl_writer_call_rows(w, err);
+	if (ret == TL_OK)
+		ret = tl_writer_sample_block(w, err);
 	if (ret == TL_OK)
 		ret = tl_rows_drain(w->rows, err);
 	if (ret == TL_OK)

@@ -9,6 +9,7 @@
 #include "calls.h"
 #include "chains.h"
 #include "maps.h"
+#include "sample_blocks.h"
 #include "store.h"
 #include "symbols.h"
 #include "tasks.h"
@@ -40,6 +41,7 @@ enum tl_insert {
 	INSERT_FRAME_INLINE,
 	INSERT_STACK,
 	INSERT_STACK_SUM,
+	INSERT_SAMPLE_BLOCK,
 	INSERT_COUNT
 };
 
@@ -135,6 +137,7 @@ struct tl_writer {
 	int64_t source_id, host_id;
 	int64_t next_string, next_process, next_thread, next_cgroup, next_dso, next_symbol;
 	int64_t next_frame, next_stack, next_event, next_payload, next_sample, next_extra;
+	int64_t next_sum;
 	int64_t next_track, next_slice, next_flow, next_log;
 	bool has_old_strings; /* the case held text before: ask it before adding */
 
@@ -194,6 +197,7 @@ struct tl_writer {
 	struct tl_writer_sum *sums;
 	size_t sum_count, sum_capacity;
 	struct tl_index sum_index;
+	struct tl_sample_blocks blocks;
 
 	/* the sample before a switch or wakeup that belongs to it */
 	uint32_t last_node, last_thread, last_name;
@@ -244,6 +248,8 @@ int tl_writer_task_rows(struct tl_writer *w, struct tl_error *err);
 
 /* writer_samples.c */
 int tl_writer_sample(struct tl_writer *w, const struct tl_event *ev, struct tl_error *err);
+/* The samples since the last block. */
+int tl_writer_sample_block(struct tl_writer *w, struct tl_error *err);
 int tl_writer_switch(struct tl_writer *w, const struct tl_event *ev, struct tl_error *err);
 int tl_writer_wakeup(struct tl_writer *w, const struct tl_event *ev, struct tl_error *err);
 /* The node of a stack whose frames the source named; TL_NO_NODE for none. */

@@ -199,27 +199,28 @@ static int put_sums(struct tl_writer *w, struct tl_error *err)
 	for (size_t i = 0; i < w->sum_count && ret == TL_OK; i++) {
 		const struct tl_writer_sum *s = &w->sums[i];
 		bool has_thread = s->thread != TL_NO_INDEX, has_name = s->name != TL_NO_INDEX;
-		int64_t values[9] = { w->types[s->type].row_id,
-				      0,
-				      0,
-				      w->next_stack + s->node,
-				      s->recorded_pid,
-				      s->recorded_tid,
-				      w->next_cgroup + s->cgroup,
-				      (int64_t)s->count,
-				      (int64_t)s->period };
+		int64_t values[10] = { w->next_sum + (int64_t)i,
+				       w->types[s->type].row_id,
+				       0,
+				       0,
+				       w->next_stack + s->node,
+				       s->recorded_pid,
+				       s->recorded_tid,
+				       w->next_cgroup + s->cgroup,
+				       (int64_t)s->count,
+				       (int64_t)s->period };
 
 		if (has_thread)
-			ret = tl_writer_thread_row(w, s->thread, &values[1], err);
+			ret = tl_writer_thread_row(w, s->thread, &values[2], err);
 		if (ret == TL_OK && has_name)
-			ret = tl_writer_string(w, s->name, &values[2], err);
+			ret = tl_writer_string(w, s->name, &values[3], err);
 		if (ret == TL_OK)
-			ret = tl_writer_put(w, INSERT_STACK_SUM, values, 9,
-					    (uint64_t)!has_thread << 1 | (uint64_t)!has_name << 2 |
-						    (uint64_t)(s->node == TL_NO_NODE) << 3 |
-						    (uint64_t)(s->recorded_pid == TL_ID_NONE) << 4 |
-						    (uint64_t)(s->recorded_tid == TL_ID_NONE) << 5 |
-						    (uint64_t)(s->cgroup == TL_NO_INDEX) << 6,
+			ret = tl_writer_put(w, INSERT_STACK_SUM, values, 10,
+					    (uint64_t)!has_thread << 2 | (uint64_t)!has_name << 3 |
+						    (uint64_t)(s->node == TL_NO_NODE) << 4 |
+						    (uint64_t)(s->recorded_pid == TL_ID_NONE) << 5 |
+						    (uint64_t)(s->recorded_tid == TL_ID_NONE) << 6 |
+						    (uint64_t)(s->cgroup == TL_NO_INDEX) << 7,
 					    NULL, 0, err);
 	}
 	return ret;

@@ -424,8 +424,9 @@ static int find_cgroup(struct tl_writer *w, uint64_t kernel_id, uint32_t *cgroup
 	return tl_index_add(&w->cgroup_index, hash, *cgroup, err);
 }
 
+/* *index: of the sum. */
 static int add_to_sum(struct tl_writer *w, const struct tl_writer_sum *key, uint64_t period,
-		      struct tl_error *err)
+		      size_t *index, struct tl_error *err)
 {
 	uint64_t hash = tl_hash_u64((uint64_t)key->thread << 32 | key->node,
 				    (uint64_t)key->type << 32 | key->name);
@@ -444,6 +445,7 @@ static int add_to_sum(struct tl_writer *w, const struct tl_writer_sum *key, uint
 		    sum->recorded_tid == key->recorded_tid) {
 			sum->count++;
 			sum->period += period;
+			*index = (size_t)found;
 			return TL_OK;
 		}
 	}
@@ -452,10 +454,34 @@ static int add_to_sum(struct tl_writer *w, const struct tl_writer_sum *key, uint
 		ret = tl_index_add(&w->sum_index, hash, (uint32_t)w->sum_count, err);
 	if (ret < 0)
 		return ret;
-	w->sums[w->sum_count] = *key;
-	w->sums[w->sum_count].count = 1;
-	w->sums[w->sum_count++].period = period;
+	*index = w->sum_count++;
+	w->sums[*index] = *key;
+	w->sums[*index].count = 1;
+	w->sums[*index].period = period;
 	return TL_OK;
+}
+
+int tl_writer_sample_block(struct tl_writer *w, struct tl_error *err)
+{
+	const struct tl_sample_block block = tl_sample_blocks_take(&w->blocks);
+	const int64_t values[5] = { w->source_id, block.count, block.base_ts, block.first_ts,
+				    block.last_ts };
+
+	if (!block.count)
+		return TL_OK;
+	return tl_writer_put(w, INSERT_SAMPLE_BLOCK, values, 5, 0, block.bytes, block.length, err);
+}
+
+static int add_to_block(struct tl_writer *w, const struct tl_event *ev, size_t sum,
+			struct tl_error *err)
+{
+	const struct tl_sample_entry entry = { .ts = tl_writer_unix(w, ev->ts),
+					       .sum_id = w->next_sum + (int64_t)sum,
+					       .period = ev->sample.period };
+	int ret = tl_sample_blocks_add(&w->blocks, &entry, err);
+
+	return ret == TL_OK && tl_sample_blocks_is_full(&w->blocks) ? tl_writer_sample_block(w, err)
+								    : ret;
 }
 
 /* 0: the sample has nothing extra. */
@@ -556,6 +582,7 @@ int tl_writer_sample(struct tl_writer *w, const struct tl_event *ev, struct tl_e
 				     .recorded_pid = TL_ID_NONE,
 				     .recorded_tid = TL_ID_NONE };
 	bool is_other = false;
+	size_t sum;
 	int ret = w->is_settled ? TL_OK : tl_writer_settle_sideband(w, err);
 
 	if (ret == TL_OK)
@@ -585,7 +612,9 @@ int tl_writer_sample(struct tl_writer *w, const struct tl_event *ev, struct tl_e
 	w->last_thread = key.thread;
 	w->last_name = key.name;
 	tl_writer_note_time(w, ev);
-	ret = add_to_sum(w, &key, s->period, err);
+	ret = add_to_sum(w, &key, s->period, &sum, err);
+	if (ret == TL_OK && ev->has_ts && !w->options.aggregate_only)
+		ret = add_to_block(w, ev, sum, err);
 	if (ret < 0 || (w->options.aggregate_only && !tl_writer_makes_calls_of(w, type)))
 		return ret;
 	return put_sample(w, ev, &key, err);

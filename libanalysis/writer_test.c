@@ -182,6 +182,8 @@ static void a_clock_told_late_moves_what_was_written(void **state)
 	emit(&ev);
 	commit();
 	assert_int_equal(value("SELECT ts FROM sample"), 1100);
+	assert_int_equal(value("SELECT base_ts FROM sample_block"), 1100);
+	assert_int_equal(value("SELECT last_ts FROM sample_block"), 1100);
 	assert_int_equal(value("SELECT first_ts FROM source"), 1100);
 	assert_int_equal(value("SELECT clock_offset_ns FROM source"), 1000);
 	assert_int_equal(value("SELECT ts FROM thread_state WHERE state = 'sleeping'"), 1150);
