@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "memory.h"
 #include "reader.h"
@@ -50,8 +51,8 @@ static const struct command_option options[] = {
 	     "us for time off the CPU"),
 	HEADING("what of it"),
 	STRINGS(struct collapse_options, ranges, 't', "time", "A,B",
-		"only from A until before B: seconds from the start of the case, Unix seconds, or "
-		"ISO 8601; may be repeated"),
+		"only from A until before B: seconds from the start of the case (12.5, 500ms), Unix "
+		"seconds, or ISO 8601; may be repeated"),
 	STRING(struct collapse_options, steps, 0, "steps", "WHICH",
 	       "only during training steps: slow, good, a number N, or N-M"),
 	INTEGER(struct collapse_options, rank, 0, "rank", "N", 0, INT32_MAX,
@@ -90,9 +91,9 @@ static const struct command_option options[] = {
 	     "native (correct), or bug for bug as the output of 'perf script -F "
 	     "comm,pid,tid,time,period,event,ip,sym,dso' (perl) or of plain 'perf script' "
 	     "(perl-trace) through stackcollapse-perf.pl, or through inferno-collapse-perf "
-	     "(inferno); default native"),
+	     "(inferno); default native; the others exclude --inline"),
 	STRING(struct collapse_options, window, 0, "window", "DURATION",
-	       "a file for each window of this length: 10s, 500ms, 1.5"),
+	       "a file for each window of this length: 10s, 500ms, 1.5; excludes --time"),
 	FILE_NAME(struct collapse_options, out_dir, 0, "out-dir", "DIR",
 		  "where the windows go: DIR/0000.folded is the first"),
 	HEADING("for raw recordings"),
@@ -128,6 +129,9 @@ static int check(const struct collapse_options *opt, struct tl_error *err)
 		return tl_fail(err, TL_USAGE,
 			       "only one of --root, --pid and a bare --tid is "
 			       "possible");
+	if (opt->compat != TL_COMPAT_NATIVE && opt->sources.want_inlines)
+		return tl_fail(err, TL_USAGE, "--compat %s and --inline exclude each other",
+			       compats[opt->compat]);
 	if (!opt->window != !opt->out_dir)
 		return tl_fail(err, TL_USAGE, "--window and --out-dir need each other");
 	if (opt->window && opt->ranges.count)
@@ -217,11 +221,18 @@ static void tell_result(const struct collapse_options *opt, const struct tl_fold
 	add_count(&note, f->without_begin_count, "without a beginning, not counted");
 	add_count(&note, f->excluded_count, "left out as asked");
 	add_count(&note, f->rule_lost_count, "lost by the rules of --compat");
-	add_count(&note, f->below_min_count, "lines below the least weight");
+	add_count(&note, f->below_min_count,
+		  f->below_min_count == 1 ? "line below the least weight"
+					  : "lines below the least weight");
 	add_count(&note, f->lost_count, "lost by the recorder, of all events");
 	if (!note.failed)
 		tell("%s", note.data);
 	tl_text_release(&note);
+	if (f->others[0] && !opt->event)
+		tell("other events: %s; -e chooses", f->others);
+	if (f->lacks_inlines)
+		tell("the case holds no inlined functions: import it with --inline, and binaries "
+		     "that have debug information");
 }
 
 /* ---- windows ------------------------------------------------------------------------------ */
@@ -243,13 +254,14 @@ static int fail_system(struct tl_error *err, const char *path, const char *what)
 }
 
 /* Files of an earlier run among the new ones would be taken for windows. */
-static int prepare_directory(const char *path, struct tl_error *err)
+static int prepare_directory(const char *path, bool *is_made, struct tl_error *err)
 {
 	struct dirent *entry;
 	int ret = TL_OK;
 	DIR *dir;
 
-	if (mkdir(path, 0777) < 0 && errno != EEXIST)
+	*is_made = mkdir(path, 0777) == 0;
+	if (!*is_made && errno != EEXIST)
 		return fail_system(err, path, "cannot make the directory");
 	dir = opendir(path);
 	if (!dir)
@@ -264,6 +276,24 @@ static int prepare_directory(const char *path, struct tl_error *err)
 	}
 	closedir(dir);
 	return ret;
+}
+
+/* All windows or none: every folded file there is from this run, as prepare_directory saw to it. */
+static void remove_windows(const char *path, bool is_made)
+{
+	struct dirent *entry;
+	DIR *dir = opendir(path);
+
+	while (dir && (entry = readdir(dir))) {
+		const char *dot = strrchr(entry->d_name, '.');
+
+		if (dot && !strcmp(dot, ".folded"))
+			unlinkat(dirfd(dir), entry->d_name, 0);
+	}
+	if (dir)
+		closedir(dir);
+	if (is_made)
+		rmdir(path);
 }
 
 static int write_window(const struct tl_folded *folded, const struct tl_time_range *window,
@@ -293,6 +323,8 @@ static int write_window(const struct tl_folded *folded, const struct tl_time_ran
 	tl_text_release(&path);
 	memcpy(files->sum.unit, folded->unit, sizeof(folded->unit));
 	memcpy(files->sum.event, folded->event, sizeof(folded->event));
+	memcpy(files->sum.others, folded->others, sizeof(folded->others));
+	files->sum.lacks_inlines = folded->lacks_inlines;
 	files->sum.lost_count = folded->lost_count;
 	files->sum.is_sampled = folded->is_sampled;
 	files->sum.sample_count += folded->sample_count;
@@ -311,19 +343,24 @@ static int fold_windows(const struct collapse_options *opt, struct tl_store *sto
 			const struct tl_fold_options *question, struct tl_error *err)
 {
 	struct window_files files = { .directory = opt->out_dir };
+	bool is_made = false;
 	char more[64];
 	int64_t width;
 	int ret = command_parse_duration("--window", opt->window, &width, err);
 
 	if (ret == TL_OK)
-		ret = prepare_directory(opt->out_dir, err);
-	if (ret == TL_OK)
-		ret = tl_fold_windows(store, question, width, write_window, &files, err);
+		ret = prepare_directory(opt->out_dir, &is_made, err);
 	if (ret < 0)
 		return ret;
-	if (!files.file_count)
-		return tl_fail(err, TL_NOTHING, "no window holds anything that was asked for");
-	snprintf(more, sizeof(more), ", in %" PRIu64 " files", files.file_count);
+	ret = tl_fold_windows(store, question, width, write_window, &files, err);
+	if (ret == TL_OK && !files.file_count)
+		ret = tl_fail(err, TL_NOTHING, "no window holds anything that was asked for");
+	if (ret < 0) {
+		remove_windows(opt->out_dir, is_made);
+		return ret;
+	}
+	snprintf(more, sizeof(more), ", in %" PRIu64 " file%s", files.file_count,
+		 plural(files.file_count));
 	if (!opt->sources.is_quiet)
 		tell_result(opt, &files.sum, files.line_count, more);
 	return TL_OK;
@@ -453,7 +490,8 @@ const struct command cmd_collapse = {
 		"CASE is a case file, or recordings that are read directly.\n\n"
 		"Names are written so that no reader of folded text can misread them: a semicolon "
 		"becomes a colon, a blank in a thread's name an underscore, a control character a "
-		"question mark. Frames without a name are called by their binary, in brackets.\n\n"
+		"question mark. Frames without a name are called by their binary, in brackets; "
+		"inlined functions, shown with --inline, end in _[i].\n\n"
 		"'--tid' followed by numbers chooses threads; a bare '--tid' shows thread ids in "
 		"the first frame. A file whose name is a number is given as ./NAME.",
 	.examples = examples,

@@ -179,7 +179,7 @@ void progress_end(struct progress *progress);
 
 /*
  * A time as people write it, to Unix nanoseconds: seconds from the start of the case ("12.5",
- * "-1"), Unix seconds ("1700000000.25": from 1973 on), or ISO 8601 ("2024-05-01T12:00:00.5Z",
+ * "-1", "500ms"), Unix seconds ("1700000000.25": from 1973 on), or ISO 8601 ("2024-05-01T12:00:00.5Z",
  * "2024-05-01 14:00+02:00"; UTC when no zone is given).
  */
 int command_parse_time(const char *text, size_t length, int64_t case_begin_ns, int64_t *ns,
@@ -218,6 +218,9 @@ struct source_options {
 		     "the first thing that is damaged or truncated is an error"),                       \
 		FLAG(type, member.is_quiet, 'q', "quiet",                                               \
 		     "do not tell what was read, lost or damaged; errors are still told")
+
+/* TL_USAGE where a directory that was named is none: names would be missing, and nobody knew why. */
+int source_options_check(const struct source_options *sources, struct tl_error *err);
 
 /* What a question needs of raw recordings. */
 struct case_request {

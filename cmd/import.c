@@ -3,6 +3,7 @@
  */
 #include "command.h"
 
+#include <inttypes.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -18,7 +19,8 @@ static const struct command_option options[] = {
 	FILE_NAME(struct import_options, case_path, 'o', "output", "CASE",
 		  "the case file to make, or to add to; required"),
 	FLAG(struct import_options, sources.is_duplicate_allowed, 'f', "force",
-	     "import a recording although the case has it already"),
+	     "import a recording although the case has it already: all of it is then in the case "
+	     "twice, and counts twice"),
 	INTEGER(struct import_options, rank, 0, "rank", "N", 0, INT32_MAX,
 		"the rank in a distributed job of recordings that do not say it themselves"),
 	SOURCE_OPTIONS(struct import_options, sources),
@@ -39,7 +41,7 @@ static int check(const struct import_options *opt, size_t operand_count, struct 
 		return tl_fail(err, TL_USAGE, "no case to import into was given: -o CASE");
 	if (!operand_count)
 		return tl_fail(err, TL_USAGE, "no recording to import was given");
-	return TL_OK;
+	return source_options_check(&opt->sources, err);
 }
 
 static int import_all(struct tl_store *store, const struct case_request *request, size_t count,
@@ -51,6 +53,44 @@ static int import_all(struct tl_store *store, const struct case_request *request
 	for (size_t i = 0; i < count && ret == TL_OK; i++)
 		ret = source_import(store, paths[i], request, imported_count, failed_count, err);
 	return ret;
+}
+
+/* A recording that was read well may still tell nothing, for want of names. */
+static int tell_unnamed(struct tl_store *store, const char *case_path, struct tl_error *err)
+{
+	const struct tl_info_dso *most = NULL;
+	int64_t sample_count = 0, unnamed_count = 0;
+	const char *reason = "it has no symbols there";
+	struct tl_info info;
+	int ret = tl_info(store, 1, &info, err);
+
+	if (ret < 0)
+		return ret;
+	for (size_t i = 0; i < info.dso_count; i++) {
+		const struct tl_info_dso *dso = &info.dsos[i];
+
+		if (!dso->kind || strcmp(dso->kind, "file") != 0)
+			continue;
+		sample_count += dso->sample_count;
+		unnamed_count += dso->unnamed_sample_count;
+		if (!most || dso->unnamed_sample_count > most->unnamed_sample_count)
+			most = dso;
+	}
+	if (most && most->reason && most->name) {
+		size_t length = strlen(most->name);
+		bool has_name =
+			!strncmp(most->reason, most->name, length) && most->reason[length] == ':';
+
+		reason = most->reason + (has_name ? length + 2 : 0);
+	}
+	/* a handful says nothing of the rest */
+	if (unnamed_count >= 20 && unnamed_count * 20 > sample_count)
+		tell("%" PRId64 " of %" PRId64 " samples in programs and libraries have no name; "
+		     "most in %s: %s; see 'traceloom info %s'",
+		     unnamed_count, sample_count, most->name ? most->name : "an unknown file",
+		     reason, case_path);
+	tl_info_release(&info);
+	return TL_OK;
 }
 
 static int run(const void *values, size_t operand_count, char **operands, struct tl_error *err)
@@ -76,6 +116,8 @@ static int run(const void *values, size_t operand_count, char **operands, struct
 	if (ret == TL_OK)
 		ret = import_all(store, &request, operand_count, operands, &imported_count,
 				 &failed_count, err);
+	if (ret == TL_OK && imported_count && !opt->sources.is_quiet && !opt->sources.no_symbols)
+		ret = tell_unnamed(store, opt->case_path, err);
 	tl_store_close(store);
 	/* A case without a source would only look as if something had worked. */
 	if (is_new && imported_count == 0)

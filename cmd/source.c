@@ -50,6 +50,24 @@ static int fail_system(struct tl_error *err, const char *path, const char *what)
 	return ret;
 }
 
+int source_options_check(const struct source_options *sources, struct tl_error *err)
+{
+	struct stat st;
+
+	if (sources->symfs && stat(sources->symfs, &st) < 0)
+		return tl_fail(err, TL_USAGE, "--symfs %s: %s", sources->symfs, strerror(errno));
+	if (sources->symfs && !S_ISDIR(st.st_mode))
+		return tl_fail(err, TL_USAGE, "--symfs %s: it is no directory", sources->symfs);
+	for (size_t i = 0; i < sources->buildid_dirs.count; i++) {
+		const char *path = sources->buildid_dirs.items[i];
+
+		if (stat(path, &st) < 0)
+			return tl_fail(err, TL_USAGE, "--buildid-dir %s: %s", path,
+				       strerror(errno));
+	}
+	return TL_OK;
+}
+
 /* ---- one source --------------------------------------------------------------------------- */
 
 /* Hash of a compressed file as it lies on disk: inflating it only to know it again is too dear. */
@@ -165,7 +183,7 @@ static int import_source(struct walk *walk, struct tl_input *in, struct tl_input
 	if (ret == TL_OK) {
 		ret = tl_writer_begin(&writer, walk->store, &description, &writer_options, err);
 		if (ret == TL_USAGE && !walk->is_question)
-			add_hint(err, "; --force imports it again");
+			add_hint(err, "; --force imports it again: it then counts twice");
 	}
 	if (ret < 0)
 		return ret;
@@ -433,6 +451,9 @@ int command_open_case(struct tl_store **out, char **paths, size_t count,
 	*out = NULL;
 	if (count == 0)
 		return tl_fail(err, TL_USAGE, "no CASE was given: a case file, or recordings");
+	ret = source_options_check(request->sources, err);
+	if (ret < 0)
+		return ret;
 	for (size_t i = 0; i < count; i++) {
 		if (!is_case_file(paths[i]))
 			continue;

@@ -123,13 +123,34 @@ static bool parse_iso_8601(const char *text, size_t length, int64_t *ns)
 	return true;
 }
 
+/* "500ms"; `length` and not a zero ends it. Without a unit it is seconds. */
+static bool parse_units(const char *text, size_t length, int64_t *ns)
+{
+	static const struct {
+		const char *suffix;
+		int64_t unit_ns;
+	} units[] = { { "", NS_PER_SECOND }, { "s", NS_PER_SECOND },
+		      { "ms", 1000000 },     { "us", 1000 },
+		      { "ns", 1 },	     { "m", 60000000000 },
+		      { "h", 3600000000000 } };
+	size_t digits = 0;
+
+	while (digits < length && strchr("0123456789.+-", text[digits]))
+		digits++;
+	for (size_t i = 0; digits && i < sizeof(units) / sizeof(*units); i++)
+		if (length - digits == strlen(units[i].suffix) &&
+		    !memcmp(text + digits, units[i].suffix, length - digits))
+			return tl_parse_time(text, digits, units[i].unit_ns, ns) == digits;
+	return false;
+}
+
 int command_parse_time(const char *text, size_t length, int64_t case_begin_ns, int64_t *ns,
 		       struct tl_error *err)
 {
-	size_t used = tl_parse_time(text, length, NS_PER_SECOND, ns);
+	bool has_unit = length > 0 && strchr("smh", text[length - 1]);
 
-	if (length > 0 && used == length) {
-		if (*ns >= unix_time_from_ns)
+	if (parse_units(text, length, ns)) {
+		if (*ns >= unix_time_from_ns && !has_unit)
 			return TL_OK;
 		if (!__builtin_add_overflow(case_begin_ns, *ns, ns))
 			return TL_OK;
@@ -160,7 +181,9 @@ int command_parse_range(const char *text, int64_t case_begin_ns, struct tl_time_
 					 &range->end_ns, err);
 	if (ret < 0)
 		return ret;
-	if (range->begin_ns >= range->end_ns)
+	if (range->begin_ns == range->end_ns)
+		return tl_fail(err, TL_USAGE, "the time range '%.100s' is empty", text);
+	if (range->begin_ns > range->end_ns)
 		return tl_fail(err, TL_USAGE, "the time range '%.100s' ends before it begins",
 			       text);
 	return TL_OK;
@@ -168,18 +191,8 @@ int command_parse_range(const char *text, int64_t case_begin_ns, struct tl_time_
 
 int command_parse_duration(const char *option, const char *text, int64_t *ns, struct tl_error *err)
 {
-	static const struct {
-		const char *suffix;
-		int64_t unit_ns;
-	} units[] = { { "", 1000000000 },    { "s", 1000000000 }, { "ms", 1000000 },
-		      { "us", 1000 },	     { "ns", 1 },	  { "m", 60000000000 },
-		      { "h", 3600000000000 } };
-	size_t length = strspn(text, "0123456789.");
-
-	for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++)
-		if (length && !strcmp(text + length, units[i].suffix) &&
-		    tl_parse_time(text, length, units[i].unit_ns, ns) == length && *ns > 0)
-			return TL_OK;
+	if (parse_units(text, strlen(text), ns) && *ns > 0)
+		return TL_OK;
 	return tl_fail(err, TL_USAGE, "%s: '%.100s' is no duration like 10s, 500ms or 1.5", option,
 		       text);
 }

@@ -38,6 +38,17 @@ static void small_number_counts_from_the_start(void **state)
 	assert_time("-1", MAY_NOON - SECOND);
 }
 
+static void unit_counts_from_the_start(void **state)
+{
+	(void)state;
+	assert_time("12.5s", MAY_NOON + 25 * SECOND / 2);
+	assert_time("500ms", MAY_NOON + SECOND / 2);
+	assert_time("-2m", MAY_NOON - 120 * SECOND);
+	assert_no_time("5 s");
+	assert_no_time("s");
+	assert_no_time("5d");
+}
+
 static void large_number_is_unix_time(void **state)
 {
 	(void)state;
@@ -83,7 +94,7 @@ static void nonsense_is_refused(void **state)
 	(void)state;
 	assert_no_time("");
 	assert_no_time("noon");
-	assert_no_time("12.5s");
+	assert_no_time("12.5x");
 	assert_no_time("2024-13-01");
 	assert_no_time("2024-05-32");
 	assert_no_time("2024-05-01T25:00");
@@ -142,6 +153,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(small_number_counts_from_the_start),
+		cmocka_unit_test(unit_counts_from_the_start),
 		cmocka_unit_test(large_number_is_unix_time),
 		cmocka_unit_test(date_without_zone_is_utc),
 		cmocka_unit_test(zone_is_honoured),

@@ -715,6 +715,7 @@ struct tl_folded {
 	size_t line_count;
 	char unit[32];	       /* "ns", "us", "samples", "events", "intervals" */
 	char event[128];       /* which event was folded */
+	char others[256];      /* "cycles (12 samples), ...": events that were not; "" none */
 	uint64_t sample_count; /* samples, or intervals, inside */
 	uint64_t total_weight;
 	uint64_t outside_count;	      /* of the event, but outside the ranges */
@@ -722,9 +723,12 @@ struct tl_folded {
 	uint64_t without_end_count;   /* off-CPU intervals still open at the end: not counted */
 	uint64_t without_begin_count; /* threads woken that nobody saw leave: not counted */
 	uint64_t excluded_count, below_min_count;
+	/* of the excluded: threads not asked for, no frame of the side asked for, a frame excluded */
+	uint64_t excluded_thread_count, excluded_side_count, excluded_frame_count;
 	uint64_t rule_lost_count; /* compat: what the program to be compatible with loses */
 	uint64_t lost_count;	  /* samples the recorder lost (all events) */
 	bool is_sampled;	  /* a sampled tracepoint: counts are estimates */
+	bool lacks_inlines;	  /* inlined functions were to be shown, and the case has none */
 	int64_t begin_ns, end_ns; /* first and last time seen */
 };
 

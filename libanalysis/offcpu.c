@@ -121,8 +121,10 @@ static int find_line(struct tl_fold *fold, const struct interval *i, struct tl_f
 	memset(key, 0, sizeof(*key));
 	if (ret < 0)
 		return ret;
-	if (head->kind != TL_FOLD_STACK)
+	if (head->kind != TL_FOLD_STACK) {
+		fold->counts.excluded_thread_count++;
 		return 0;
+	}
 	key->root = head->root;
 	if (i->stack_id)
 		ret = tl_tree_node(fold->tree, i->stack_id, false, &key->node, err);
@@ -132,10 +134,15 @@ static int find_line(struct tl_fold *fold, const struct interval *i, struct tl_f
 		ret = add_state(fold, i->letter, key, err);
 	if (ret < 0)
 		return ret;
-	if ((opt->user_only || opt->kernel_only) && key->node == TL_TREE_TOP)
+	if ((opt->user_only || opt->kernel_only) && key->node == TL_TREE_TOP) {
+		fold->counts.excluded_side_count++;
 		return 0;
-	return !tl_tree_is_excluded(fold->tree, key->node) &&
-	       !tl_tree_is_excluded(fold->tree, key->waker_node);
+	}
+	if (!tl_tree_is_excluded(fold->tree, key->node) &&
+	    !tl_tree_is_excluded(fold->tree, key->waker_node))
+		return 1;
+	fold->counts.excluded_frame_count++;
+	return 0;
 }
 
 /* Adds what lies in [begin, end) and in the ranges; an interval of no length is one all the same. */

@@ -258,6 +258,39 @@ static int set_unit(struct tl_fold *fold, const struct tl_fold_event *event, str
 	return TL_OK;
 }
 
+/* What there would have been to fold, too; one name in several sources is one event. */
+static void note_others(struct tl_fold *fold)
+{
+	char *out = fold->counts.others;
+	size_t size = sizeof(fold->counts.others), used = 0;
+
+	for (size_t i = 0; i < fold->event_count; i++) {
+		const struct tl_fold_event *event = &fold->events[i];
+		uint64_t count = 0;
+		bool is_first = true;
+		int length;
+
+		if (!is_visible(event) || event->is_chosen)
+			continue;
+		for (size_t k = 0; k < fold->event_count; k++) {
+			if (!is_visible(&fold->events[k]) ||
+			    strcmp(fold->events[k].name, event->name) != 0)
+				continue;
+			is_first &= k >= i;
+			count += fold->events[k].sample_count;
+		}
+		if (!is_first)
+			continue;
+		length = snprintf(out + used, size - used, "%s%s (%llu sample%s)", used ? ", " : "",
+				  event->name, (unsigned long long)count, count == 1 ? "" : "s");
+		if (length < 0 || (size_t)length >= size - used - sizeof(", ...")) {
+			snprintf(out + used, size - used, "%s", used ? ", ..." : "many");
+			return;
+		}
+		used += (size_t)length;
+	}
+}
+
 int tl_fold_choose(struct tl_fold *fold, struct tl_error *err)
 {
 	const struct tl_fold_event *event = NULL;
@@ -273,5 +306,6 @@ int tl_fold_choose(struct tl_fold *fold, struct tl_error *err)
 		return ret;
 	snprintf(fold->counts.event, sizeof(fold->counts.event), "%s", event->name);
 	fold->counts.is_sampled = event->is_sampled;
+	note_others(fold);
 	return set_unit(fold, event, err);
 }

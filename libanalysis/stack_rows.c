@@ -42,6 +42,10 @@ static int add_stack(struct tl_fold *fold, const struct row *row, const struct t
 		return ret;
 	if (tl_tree_is_excluded(fold->tree, key.node) || (is_filtered && key.node == TL_TREE_TOP)) {
 		fold->counts.excluded_count += row->count;
+		if (tl_tree_is_excluded(fold->tree, key.node))
+			fold->counts.excluded_frame_count += row->count;
+		else
+			fold->counts.excluded_side_count += row->count;
 		return TL_OK;
 	}
 	if (opt->compat == TL_COMPAT_INFERNO && key.node == TL_TREE_TOP) {
@@ -177,6 +181,7 @@ static int add_row(struct tl_fold *fold, const struct row *row, bool is_single,
 		return TL_OK;
 	case TL_FOLD_EXCLUDED:
 		fold->counts.excluded_count += row->count;
+		fold->counts.excluded_thread_count += row->count;
 		return TL_OK;
 	case TL_FOLD_FILTERED:
 		return TL_OK;
@@ -335,10 +340,12 @@ static int fold_text(struct tl_fold *fold, struct tl_error *err)
 		if (!is_read(fold, row.who.event_id))
 			continue;
 		status = tl_fold_find_head(fold, &row.who, &head, err);
-		if (status == TL_OK && head->kind == TL_FOLD_EXCLUDED)
+		if (status == TL_OK && head->kind == TL_FOLD_EXCLUDED) {
 			fold->counts.excluded_count++;
-		else if (status == TL_OK)
+			fold->counts.excluded_thread_count++;
+		} else if (status == TL_OK) {
 			status = read_script(fold, &reader, &row, err);
+		}
 		if (status < 0)
 			ret = status;
 	}

@@ -175,7 +175,8 @@ void tl_fold_forget(struct tl_fold *fold)
 	tl_index_release(&fold->sum_index);
 	tl_interner_release(&fold->lines);
 	fold->counts.sample_count = fold->counts.excluded_count = 0;
-	fold->counts.without_begin_count = 0;
+	fold->counts.excluded_thread_count = fold->counts.excluded_side_count = 0;
+	fold->counts.excluded_frame_count = fold->counts.without_begin_count = 0;
 	fold->counts.without_end_count = fold->counts.rule_lost_count = 0;
 	fold->has_times = false;
 }

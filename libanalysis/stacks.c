@@ -150,7 +150,7 @@ static int open_fold(struct tl_fold *fold, struct tl_store *store,
 					.max_depth = opt->max_depth,
 					.exclude_patterns = opt->exclude_patterns,
 					.exclude_count = opt->exclude_count };
-	int64_t lost;
+	int64_t lost, inlined = 0;
 	int ret;
 
 	memset(fold, 0, sizeof(*fold));
@@ -178,6 +178,10 @@ static int open_fold(struct tl_fold *fold, struct tl_store *store,
 				     0, &lost, err);
 	if (ret == TL_OK)
 		fold->counts.lost_count = (uint64_t)lost;
+	if (ret == TL_OK && opt->show_inlined)
+		ret = tl_store_value(store, "SELECT EXISTS (SELECT 1 FROM frame_inline)", 0,
+				     &inlined, err);
+	fold->counts.lacks_inlines = opt->show_inlined && !inlined;
 	return ret;
 }
 
@@ -195,20 +199,80 @@ static void close_fold(struct tl_fold *fold)
 	tl_arena_release(&fold->arena);
 }
 
-/* Why there is no line, in words. What a program loses by its rules is its answer all the same. */
-static int check_found(const struct tl_folded *out, const struct tl_fold_options *opt,
-		       struct tl_error *err)
+/* A few names, for whoever asked for one that no thread has. */
+static int add_thread_names(struct tl_store *store, struct tl_text *out, struct tl_error *err)
 {
-	unsigned long long excluded = out->excluded_count, small = out->below_min_count,
-			   outside = out->outside_count, endless = out->without_end_count;
+	enum { SHOWN = 5 };
+	struct tl_statement *st;
+	size_t count = 0;
+	int ret = tl_statement_open(
+		&st, store,
+		"SELECT n.text FROM stack_sum z JOIN string n ON n.string_id = z.name_id "
+		"GROUP BY n.string_id ORDER BY sum(z.sample_count) DESC, n.text",
+		"text", err);
+
+	while (ret >= 0 && (ret = tl_statement_step(st, err)) > 0) {
+		char name[64];
+		const char *text;
+		size_t length;
+
+		if (count++ == SHOWN) {
+			tl_text_puts(out, ", ...");
+			break;
+		}
+		text = tl_column_text(st, 0, &length);
+		tl_printable(name, sizeof(name), text ? text : "", text ? length : 0);
+		tl_text_printf(out, "%s%s", count == 1 ? "; threads are " : ", ", name);
+	}
+	tl_statement_close(st);
+	return ret < 0 ? ret : TL_OK;
+}
+
+static void add_reason(struct tl_text *out, uint64_t count, const char *what)
+{
+	if (count)
+		tl_text_printf(out, "%s%llu %s", out->length ? ", " : "", (unsigned long long)count,
+			       what);
+}
+
+static int fail_excluded(struct tl_store *store, const struct tl_folded *out,
+			 const struct tl_fold_options *opt, struct tl_error *err)
+{
+	struct tl_text why = { 0 };
+	int ret = TL_OK;
+
+	add_reason(&why, out->excluded_thread_count, "of threads that were not asked for");
+	add_reason(&why, out->excluded_side_count,
+		   opt->kernel_only ? "without a frame of the kernel"
+				    : "without a frame of a program");
+	add_reason(&why, out->excluded_frame_count, "with a frame to be left out");
+	add_reason(&why, out->outside_count, "outside the times asked for");
+	if (opt->comm_pattern && out->excluded_thread_count)
+		ret = add_thread_names(store, &why, err);
+	if (ret == TL_OK && why.failed)
+		ret = tl_fail(err, TL_NOMEM, "out of memory");
+	if (ret == TL_OK)
+		ret = tl_fail(err, TL_NOTHING, "nothing of %s is left: %s", out->event, why.data);
+	tl_text_release(&why);
+	return ret;
+}
+
+/* Why there is no line, in words. What a program loses by its rules is its answer all the same. */
+static int check_found(struct tl_store *store, const struct tl_folded *out,
+		       const struct tl_fold_options *opt, struct tl_error *err)
+{
+	unsigned long long small = out->below_min_count, outside = out->outside_count,
+			   endless = out->without_end_count;
 
 	if (out->line_count || (opt->compat != TL_COMPAT_NATIVE && out->rule_lost_count))
 		return TL_OK;
 	if (small)
-		return tl_fail(err, TL_NOTHING, "all %llu lines are below the least weight", small);
-	if (excluded)
-		return tl_fail(err, TL_NOTHING, "nothing of %s is left: %llu were left out",
-			       out->event, excluded);
+		return small == 1
+			       ? tl_fail(err, TL_NOTHING, "the only line is below the least weight")
+			       : tl_fail(err, TL_NOTHING,
+					 "all %llu lines are below the least weight", small);
+	if (out->excluded_count)
+		return fail_excluded(store, out, opt, err);
 	if (endless)
 		return tl_fail(err, TL_NOTHING, "none of %llu intervals off the CPU has an end",
 			       endless);
@@ -240,7 +304,7 @@ int tl_fold(struct tl_store *store, const struct tl_fold_options *opt, struct tl
 	if (ret == TL_OK)
 		ret = tl_fold_finish(&fold, out, err);
 	if (ret == TL_OK)
-		ret = check_found(out, opt, err);
+		ret = check_found(store, out, opt, err);
 	if (ret < 0)
 		tl_folded_release(out);
 	close_fold(&fold);

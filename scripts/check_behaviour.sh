@@ -150,6 +150,44 @@ done 2>&1 | verdict 'no locale changes anything'
 	done
 } | verdict 'no temporary file is left behind'
 
+{
+	for wrong in '--symfs no-such-dir' '--symfs words' '--buildid-dir no-such-dir'; do
+		# shellcheck disable=SC2086
+		expect 2 "$program" import -o wrong.db $wrong "$recording"
+		grep -q "^traceloom: $wrong: " err || cat err
+		# shellcheck disable=SC2086
+		expect 2 "$program" collapse $wrong "$recording"
+		[ ! -e wrong.db ] || echo 'left a case behind'
+	done
+} | verdict 'directories of binaries that are none are refused'
+{
+	expect 2 "$program" collapse --window 1ns --out-dir tiny "$recording"
+	grep -q 'more than 100000 windows' err || cat err
+	[ ! -e tiny ] || echo 'left files behind'
+	mkdir there
+	expect 2 "$program" collapse --window 1ns --out-dir there "$recording"
+	[ -d there ] || echo 'removed a directory that was there before'
+	rmdir there || echo 'left files behind'
+} | verdict 'too many windows leave nothing behind'
+{
+	expect 0 "$program" collapse --inline case.db
+	grep -q 'no inlined functions: import it with --inline' err || cat err
+	expect 2 "$program" collapse --inline --compat perl case.db
+	expect 2 "$program" collapse --time 0,0 case.db
+	grep -qx "traceloom: the time range '0,0' is empty" err || cat err
+	"$program" collapse -q --time 0,100ms case.db >units 2>&1
+	"$program" collapse -q --time 0,0.1 case.db 2>&1 | cmp - units
+} 2>&1 | verdict 'options of collapse that do nothing, or too much, are told'
+{
+	expect 0 "$program" collapse "$top/testdata/perf/same-config/perf.data"
+	grep -q '^traceloom: other events: .* sample.*; -e chooses$' err || cat err
+	expect 0 "$program" import -o unnamed.db "$top/testdata/perf/symfs/perf.data"
+	grep -q "samples in programs and libraries have no name; most in .*; see 'traceloom info" err ||
+		cat err
+	expect 0 "$program" import -q -o quiet.db "$top/testdata/perf/symfs/perf.data"
+	cat err
+} | verdict 'what else there is, and what has no name, is told'
+
 # ---- stopped and killed -------------------------------------------------------------------------------
 content() {
 	"$program" collapse -q "$1" 2>&1

@@ -7,15 +7,16 @@
 # call; 0 when there is no such file). A case without `stdout` must print nothing there.
 #
 # testdata/FORMAT/CASE: `events.txt` is what the hidden command events prints of `input` (with any
-# suffix) or perf.data. `folds` has lines "EXPECTED ARGUMENTS": collapse, with these arguments (@ is the
-# directory of the case), must print what the file EXPECTED holds; where that is nothing, the exit
-# status is 3.
+# suffix) or perf.data. `folds` has lines "EXPECTED ARGUMENTS": collapse, with these arguments, must
+# print what the file EXPECTED holds; where that is nothing, the exit status is 3. @ is the directory of
+# the case; @/symfs and @/buildid are empty directories where it has none.
 set -u
 program=$(realpath "$1") || exit 2
 cd "$(dirname "$0")/../testdata" || exit 2
 top=$PWD
 work=$(mktemp -d "${TMPDIR:-/tmp}/traceloom-cases.XXXXXX") || exit 2
 trap 'rm -rf "$work"' EXIT
+mkdir "$work/empty"
 # Nothing of the person who runs this may change a result.
 export HOME=$work LC_ALL=C
 unset PERF_BUILDID_DIR DEBUGINFOD_URLS TERM
@@ -112,6 +113,8 @@ for case in "$top"/*/*/; do
 		[ -n "$line" ] || continue
 		expected=${line%% *}
 		arguments=${line#"$expected"}
+		[ -d symfs ] || arguments=${arguments//@\/symfs/$work\/empty}
+		[ -d buildid ] || arguments=${arguments//@\/buildid/$work\/empty}
 		{
 			# shellcheck disable=SC2086
 			timeout 120 "$program" collapse ${arguments//@/${case%/}} "$case$input" \
