@@ -5,61 +5,65 @@
 #include "torch.h"
 
 #include <string.h>
+#include <strings.h>
 
 #include "trace_events.h"
 
 /* kineto: libkineto/src/ActivityType.cpp; the capitalised ones are those of 2021. */
+#define NAME(text) text, sizeof(text) - 1
 static const struct {
 	const char *name;
+	size_t length;
 	enum trace_domain domain;
 	enum tl_slice_class class_;
 } categories[] = {
-	{ "cpu_op", TRACE_HOST, TL_SLICE_OPERATOR },
-	{ "cuda_runtime", TRACE_HOST, TL_SLICE_RUNTIME },
-	{ "kernel", TRACE_DEVICE, TL_SLICE_KERNEL },
-	{ "ac2g", TRACE_HOST, TL_SLICE_OTHER },
-	{ "python_function", TRACE_HOST, TL_SLICE_PYTHON },
-	{ "user_annotation", TRACE_HOST, TL_SLICE_ANNOTATION },
-	{ "gpu_user_annotation", TRACE_DEVICE, TL_SLICE_DEVICE_ANNOTATION },
-	{ "gpu_memcpy", TRACE_DEVICE, TL_SLICE_MEMORY_COPY },
-	{ "gpu_memset", TRACE_DEVICE, TL_SLICE_MEMORY_COPY },
-	{ "cuda_driver", TRACE_HOST, TL_SLICE_RUNTIME },
-	{ "fwdbwd", TRACE_HOST, TL_SLICE_OTHER },
-	{ "operator", TRACE_HOST, TL_SLICE_OPERATOR },
-	{ "runtime", TRACE_HOST, TL_SLICE_RUNTIME },
-	{ "memcpy", TRACE_DEVICE, TL_SLICE_MEMORY_COPY },
-	{ "memset", TRACE_DEVICE, TL_SLICE_MEMORY_COPY },
-	{ "async", TRACE_HOST, TL_SLICE_OTHER },
-	{ "async_gpu", TRACE_HOST, TL_SLICE_OTHER },
-	{ "async_cpu_to_gpu", TRACE_HOST, TL_SLICE_OTHER },
-	{ "cpu_instant_event", TRACE_HOST, TL_SLICE_OTHER },
-	{ "memory", TRACE_HOST, TL_SLICE_OTHER },
-	{ "overhead", TRACE_OTHER, TL_SLICE_OVERHEAD },
-	{ "trace", TRACE_OTHER, TL_SLICE_OTHER },
-	{ "external_correlation", TRACE_HOST, TL_SLICE_OTHER },
-	{ "cuda_sync", TRACE_DEVICE, TL_SLICE_SYNC },
-	{ "cuda_event", TRACE_DEVICE, TL_SLICE_SYNC },
-	{ "cuda_profiler_range", TRACE_DEVICE, TL_SLICE_OTHER },
-	{ "glow_runtime", TRACE_HOST, TL_SLICE_RUNTIME },
-	{ "mtia_runtime", TRACE_HOST, TL_SLICE_RUNTIME },
-	{ "mtia_ccp_events", TRACE_DEVICE, TL_SLICE_KERNEL },
-	{ "mtia_insight", TRACE_DEVICE, TL_SLICE_OTHER },
-	{ "mtia_counters", TRACE_COUNTERS, TL_SLICE_OTHER },
-	{ "hpu_op", TRACE_DEVICE, TL_SLICE_KERNEL },
-	{ "xpu_runtime", TRACE_HOST, TL_SLICE_RUNTIME },
-	{ "xpu_driver", TRACE_HOST, TL_SLICE_RUNTIME },
-	{ "xpu_sync", TRACE_DEVICE, TL_SLICE_SYNC },
-	{ "xpu_scope_profiler", TRACE_DEVICE, TL_SLICE_OTHER },
-	{ "collective_comm", TRACE_DEVICE, TL_SLICE_COMMUNICATION },
-	{ "privateuse1_runtime", TRACE_HOST, TL_SLICE_RUNTIME },
-	{ "privateuse1_driver", TRACE_HOST, TL_SLICE_RUNTIME },
-	{ "hardware_counters", TRACE_COUNTERS, TL_SLICE_OTHER },
+	{ NAME("cpu_op"), TRACE_HOST, TL_SLICE_OPERATOR },
+	{ NAME("cuda_runtime"), TRACE_HOST, TL_SLICE_RUNTIME },
+	{ NAME("kernel"), TRACE_DEVICE, TL_SLICE_KERNEL },
+	{ NAME("ac2g"), TRACE_HOST, TL_SLICE_OTHER },
+	{ NAME("python_function"), TRACE_HOST, TL_SLICE_PYTHON },
+	{ NAME("user_annotation"), TRACE_HOST, TL_SLICE_ANNOTATION },
+	{ NAME("gpu_user_annotation"), TRACE_DEVICE, TL_SLICE_DEVICE_ANNOTATION },
+	{ NAME("gpu_memcpy"), TRACE_DEVICE, TL_SLICE_MEMORY_COPY },
+	{ NAME("gpu_memset"), TRACE_DEVICE, TL_SLICE_MEMORY_COPY },
+	{ NAME("cuda_driver"), TRACE_HOST, TL_SLICE_RUNTIME },
+	{ NAME("fwdbwd"), TRACE_HOST, TL_SLICE_OTHER },
+	{ NAME("operator"), TRACE_HOST, TL_SLICE_OPERATOR },
+	{ NAME("runtime"), TRACE_HOST, TL_SLICE_RUNTIME },
+	{ NAME("memcpy"), TRACE_DEVICE, TL_SLICE_MEMORY_COPY },
+	{ NAME("memset"), TRACE_DEVICE, TL_SLICE_MEMORY_COPY },
+	{ NAME("async"), TRACE_HOST, TL_SLICE_OTHER },
+	{ NAME("async_gpu"), TRACE_HOST, TL_SLICE_OTHER },
+	{ NAME("async_cpu_to_gpu"), TRACE_HOST, TL_SLICE_OTHER },
+	{ NAME("cpu_instant_event"), TRACE_HOST, TL_SLICE_OTHER },
+	{ NAME("memory"), TRACE_HOST, TL_SLICE_OTHER },
+	{ NAME("overhead"), TRACE_OTHER, TL_SLICE_OVERHEAD },
+	{ NAME("trace"), TRACE_OTHER, TL_SLICE_OTHER },
+	{ NAME("external_correlation"), TRACE_HOST, TL_SLICE_OTHER },
+	{ NAME("cuda_sync"), TRACE_DEVICE, TL_SLICE_SYNC },
+	{ NAME("cuda_event"), TRACE_DEVICE, TL_SLICE_SYNC },
+	{ NAME("cuda_profiler_range"), TRACE_DEVICE, TL_SLICE_OTHER },
+	{ NAME("glow_runtime"), TRACE_HOST, TL_SLICE_RUNTIME },
+	{ NAME("mtia_runtime"), TRACE_HOST, TL_SLICE_RUNTIME },
+	{ NAME("mtia_ccp_events"), TRACE_DEVICE, TL_SLICE_KERNEL },
+	{ NAME("mtia_insight"), TRACE_DEVICE, TL_SLICE_OTHER },
+	{ NAME("mtia_counters"), TRACE_COUNTERS, TL_SLICE_OTHER },
+	{ NAME("hpu_op"), TRACE_DEVICE, TL_SLICE_KERNEL },
+	{ NAME("xpu_runtime"), TRACE_HOST, TL_SLICE_RUNTIME },
+	{ NAME("xpu_driver"), TRACE_HOST, TL_SLICE_RUNTIME },
+	{ NAME("xpu_sync"), TRACE_DEVICE, TL_SLICE_SYNC },
+	{ NAME("xpu_scope_profiler"), TRACE_DEVICE, TL_SLICE_OTHER },
+	{ NAME("collective_comm"), TRACE_DEVICE, TL_SLICE_COMMUNICATION },
+	{ NAME("privateuse1_runtime"), TRACE_HOST, TL_SLICE_RUNTIME },
+	{ NAME("privateuse1_driver"), TRACE_HOST, TL_SLICE_RUNTIME },
+	{ NAME("hardware_counters"), TRACE_COUNTERS, TL_SLICE_OTHER },
 };
 
 bool trace_torch_category(const struct js_scalar *category, struct trace_row *row)
 {
 	for (size_t i = 0; i < sizeof(categories) / sizeof(categories[0]); i++) {
-		if (!trace_text_is(category, categories[i].name))
+		if (category->length != categories[i].length || category->kind != JS_STRING ||
+		    strncasecmp(category->text, categories[i].name, category->length) != 0)
 			continue;
 		row->domain = categories[i].domain;
 		row->class_ = categories[i].class_;

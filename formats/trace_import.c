@@ -492,6 +492,8 @@ static int flow_track(struct trace_import *t, const struct trace_event *ev, stru
 	bool on_host, on_device;
 	int ret;
 
+	if (trace_tracks_recall(t, ev, track))
+		return TL_OK;
 	trace_describe(t, ev, "", 0, &row);
 	ret = trace_tracks_has(t, ev, TRACE_HOST, &on_host, err);
 	if (ret == TL_OK)
@@ -500,7 +502,10 @@ static int flow_track(struct trace_import *t, const struct trace_event *ev, stru
 		return ret;
 	if (on_host != on_device)
 		row.domain = on_host ? TRACE_HOST : TRACE_DEVICE;
-	return trace_tracks_find(t, ev, &row, sink, track, err);
+	ret = trace_tracks_find(t, ev, &row, sink, track, err);
+	if (ret == TL_OK && on_host != on_device)
+		trace_tracks_remember(t, ev, *track);
+	return ret;
 }
 
 static int on_flow(struct trace_import *t, const struct trace_event *ev, enum tl_flow_phase phase,

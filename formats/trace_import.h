@@ -39,13 +39,13 @@ struct trace_tracks {
 	struct trace_name *names;
 	size_t name_count, name_capacity;
 	struct tl_index name_index;
-	uint32_t overflow; /* index + 1 of the track for what is too much */
-	uint64_t overflow_count;
+	int32_t host_pid; /* of the threads met last; 0 none. Rows of layers are of the same process */
 	struct trace_memo {
 		char keys[46];
 		uint8_t pid_length, tid_length;
 		uint8_t domain, is_used;
 		uint32_t track;
+		uint32_t track_count; /* when it was written */
 	} memo[64];
 };
 
@@ -136,6 +136,9 @@ int trace_tracks_find(struct trace_import *t, const struct trace_event *ev,
 /* Is there one already? */
 int trace_tracks_has(struct trace_import *t, const struct trace_event *ev, enum trace_domain domain,
 		     bool *has, struct tl_error *err);
+/* The only track with the ids of an event, while no other has come. */
+bool trace_tracks_recall(struct trace_import *t, const struct trace_event *ev, uint32_t *track);
+void trace_tracks_remember(struct trace_import *t, const struct trace_event *ev, uint32_t track);
 int trace_tracks_metadata(struct trace_import *t, const struct trace_event *ev,
 			  struct tl_error *err);
 /* What metadata told since, and whose ids are those of threads after all. */

@@ -206,7 +206,7 @@ static bool is_thread_id(const struct trace_id *id)
 	return id->is_number && id->number > 0 && id->number <= INT32_MAX;
 }
 
-static void set_kind(struct trace_track *track, const struct trace_row *row)
+static void set_kind(struct trace_tracks *s, struct trace_track *track, const struct trace_row *row)
 {
 	track->task = (struct tl_task) { TL_ID_NONE, TL_ID_NONE };
 	track->device = track->stream = -1;
@@ -218,7 +218,8 @@ static void set_kind(struct trace_track *track, const struct trace_row *row)
 		track->kind = TL_TRACK_THREAD;
 		track->task.tid = (int32_t)track->tid.number;
 		if (!row->is_layer)
-			track->task.pid = (int32_t)track->pid.number;
+			s->host_pid = (int32_t)track->pid.number;
+		track->task.pid = s->host_pid ? s->host_pid : TL_ID_NONE;
 		break;
 	case TRACE_DEVICE:
 		track->kind = TL_TRACK_DEVICE;
@@ -280,7 +281,7 @@ static int add_track(struct trace_import *t, const struct trace_event *ev,
 		ret = keep_key(s, tid_text, &track->key_tid, err);
 	if (ret < 0)
 		return ret;
-	set_kind(track, row);
+	set_kind(s, track, row);
 	name_track(s, track);
 	return tell(s, *index, sink, err);
 }
@@ -304,6 +305,39 @@ static bool memo_matches(const struct trace_memo *m, const struct trace_event *e
 	return m->is_used && m->domain == domain && m->pid_length == ev->pid.length &&
 	       m->tid_length == ev->tid.length && !memcmp(m->keys, ev->pid.text, ev->pid.length) &&
 	       !memcmp(m->keys + ev->pid.length, ev->tid.text, ev->tid.length);
+}
+
+static void write_memo(struct trace_memo *m, const struct trace_event *ev, enum trace_domain domain,
+		       uint32_t track, size_t track_count)
+{
+	m->is_used = 1;
+	m->domain = (uint8_t)domain;
+	m->pid_length = (uint8_t)ev->pid.length;
+	m->tid_length = (uint8_t)ev->tid.length;
+	memcpy(m->keys, ev->pid.text, ev->pid.length);
+	memcpy(m->keys + ev->pid.length, ev->tid.text, ev->tid.length);
+	m->track = track;
+	m->track_count = (uint32_t)track_count;
+}
+
+bool trace_tracks_recall(struct trace_import *t, const struct trace_event *ev, uint32_t *track)
+{
+	const struct trace_memo *m =
+		ev->pid.text && ev->tid.text ? memo_of(&t->tracks, ev, TRACE_DOMAINS) : NULL;
+
+	if (!m || m->track_count != t->tracks.count || !memo_matches(m, ev, TRACE_DOMAINS))
+		return false;
+	*track = m->track;
+	return true;
+}
+
+void trace_tracks_remember(struct trace_import *t, const struct trace_event *ev, uint32_t track)
+{
+	struct trace_memo *m =
+		ev->pid.text && ev->tid.text ? memo_of(&t->tracks, ev, TRACE_DOMAINS) : NULL;
+
+	if (m)
+		write_memo(m, ev, TRACE_DOMAINS, track, t->tracks.count);
 }
 
 int trace_tracks_find(struct trace_import *t, const struct trace_event *ev,
@@ -338,15 +372,8 @@ int trace_tracks_find(struct trace_import *t, const struct trace_event *ev,
 		*track = (uint32_t)found;
 	else
 		ret = add_track(t, ev, row, &pid, &tid, key, sink, track, err);
-	if (ret == TL_OK && memo) {
-		memo->is_used = 1;
-		memo->domain = (uint8_t)row->domain;
-		memo->pid_length = (uint8_t)ev->pid.length;
-		memo->tid_length = (uint8_t)ev->tid.length;
-		memcpy(memo->keys, ev->pid.text, ev->pid.length);
-		memcpy(memo->keys + ev->pid.length, ev->tid.text, ev->tid.length);
-		memo->track = *track;
-	}
+	if (ret == TL_OK && memo)
+		write_memo(memo, ev, row->domain, *track, s->count);
 	return ret;
 }
 

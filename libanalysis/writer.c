@@ -704,16 +704,16 @@ static int finish(struct tl_writer *w, const struct tl_import_result *result, st
 		ret = tl_rows_drain(w->rows, err);
 	if (ret == TL_OK)
 		ret = put_types(w, err);
-	if (ret == TL_OK && w->late_offset_ns) {
-		/* rows so far, then what is written from here on */
-		ret = tl_clock_shift(w->store, w->source_id, w->late_offset_ns, err);
-		w->clock_offset_ns =
-			(int64_t)((uint64_t)w->clock_offset_ns + (uint64_t)w->late_offset_ns);
-	}
+	/* for what is written from here on; the rows so far follow when they have their tracks */
+	w->clock_offset_ns = (int64_t)((uint64_t)w->clock_offset_ns + (uint64_t)w->late_offset_ns);
 	if (ret == TL_OK)
 		ret = tl_writer_name_rows(w, err);
 	if (ret == TL_OK)
 		ret = tl_writer_track_rows(w, err);
+	if (ret == TL_OK && w->late_offset_ns)
+		ret = tl_rows_drain(w->rows, err);
+	if (ret == TL_OK && w->late_offset_ns)
+		ret = tl_clock_shift(w->store, w->source_id, w->late_offset_ns, err);
 	if (ret == TL_OK)
 		ret = tl_writer_task_rows(w, err);
 	if (ret == TL_OK)

@@ -190,6 +190,51 @@ static void a_clock_told_late_moves_what_was_written(void **state)
 	assert_int_equal(value("SELECT dur FROM thread_state WHERE state = 'sleeping'"), 100);
 }
 
+static void a_clock_told_late_moves_slices_and_what_belongs_to_them(void **state)
+{
+	struct tl_event ev = { .kind = TL_EVENT_TRACK };
+
+	(void)state;
+	begin("a", 0);
+	ev.track.kind = TL_TRACK_THREAD;
+	ev.track.task = (struct tl_task) { 5, 6 };
+	emit(&ev);
+	ev = (struct tl_event) { .kind = TL_EVENT_SLICE, .has_ts = true, .ts = 100 };
+	ev.slice.duration_ns = 50;
+	ev.slice.stream = -1;
+	emit(&ev);
+	emit(&(struct tl_event) { .kind = TL_EVENT_FLOW, .has_ts = true, .ts = 110 });
+	ev = (struct tl_event) { .kind = TL_EVENT_COUNTER, .has_ts = true, .ts = 120 };
+	ev.counter.name = "c";
+	ev.counter.name_length = 1;
+	emit(&ev);
+	ev = (struct tl_event) { .kind = TL_EVENT_CLOCK, .clock.offset_ns = 1000 };
+	emit(&ev);
+	commit();
+	assert_int_equal(value("SELECT ts FROM slice"), 1100);
+	assert_int_equal(value("SELECT ts FROM flow"), 1110);
+	assert_int_equal(value("SELECT ts FROM counter"), 1120);
+	assert_int_equal(value("SELECT last_ts FROM source"), 1150);
+	assert_int_equal(value("SELECT tid FROM thread"), 6);
+}
+
+static void slices_that_cannot_be_believed_do_not_stretch_the_source(void **state)
+{
+	struct tl_event ev = { .kind = TL_EVENT_SLICE, .has_ts = true, .ts = 100 };
+
+	(void)state;
+	begin("a", 0);
+	ev.slice.duration_ns = 50;
+	ev.slice.stream = -1;
+	emit(&ev);
+	ev.ts = 900000;
+	ev.slice.is_suspect = true;
+	emit(&ev);
+	commit();
+	assert_int_equal(value("SELECT count(*) FROM slice"), 2);
+	assert_int_equal(value("SELECT last_ts FROM source"), 150);
+}
+
 static void switches_and_wakeups_become_states(void **state)
 {
 	(void)state;
@@ -451,6 +496,8 @@ int main(void)
 		CASE_TEST(equal_stacks_are_one_row_and_one_sum),
 		CASE_TEST(times_become_unix_times),
 		CASE_TEST(a_clock_told_late_moves_what_was_written),
+		CASE_TEST(a_clock_told_late_moves_slices_and_what_belongs_to_them),
+		CASE_TEST(slices_that_cannot_be_believed_do_not_stretch_the_source),
 		CASE_TEST(switches_and_wakeups_become_states),
 		CASE_TEST(a_return_that_was_not_seen_makes_no_interval),
 		CASE_TEST(a_return_missed_among_all_cpus_bounds_the_wait),
