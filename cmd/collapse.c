@@ -83,7 +83,8 @@ static const struct command_option options[] = {
 	     "mark frames of just-in-time compilers with _[j]"),
 	FLAG(struct collapse_options, annotate_all, 0, "all", "--kernel and --jit"),
 	FLAG(struct collapse_options, show_addresses, 0, "addrs",
-	     "show the address of frames without a name"),
+	     "show the address of frames without a name: the kernel's in memory, a program's in its "
+	     "file, as perf script does"),
 	FLAG(struct collapse_options, show_state, 0, "state",
 	     "end stacks off the CPU with why: [S] asleep, [D] uninterruptible, [R] runnable, [T] "
 	     "stopped, [P] parked, [I] idle kernel thread, [?] unknown"),

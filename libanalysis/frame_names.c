@@ -34,7 +34,8 @@ struct symbol {
 
 struct dso {
 	const char *name;
-	bool breaks_names; /* with " (" in it: the compat rules then see symbol offsets */
+	uint64_t load_address; /* modules: what perf prints is where they were in memory */
+	bool breaks_names;     /* with " (" in it: the compat rules then see symbol offsets */
 	struct path paths[VARIANT_COUNT];
 };
 
@@ -71,7 +72,7 @@ static int64_t known_id(int64_t id, int64_t max)
 }
 
 enum { SYMBOL_ID, SYMBOL_START, SYMBOL_NAME };
-enum { DSO_ID, DSO_NAME };
+enum { DSO_ID, DSO_NAME, DSO_LOAD };
 
 static const char *copy_column(struct tl_frame_names *names, struct tl_statement *st, int column,
 			       struct tl_error *err)
@@ -111,15 +112,16 @@ static int load_dsos(struct tl_frame_names *names, struct tl_error *err)
 {
 	struct tl_statement *st;
 	int ret = tl_statement_open(&st, names->store,
-				    "SELECT d.dso_id, n.text FROM dso d "
+				    "SELECT d.dso_id, n.text, d.load_address FROM dso d "
 				    "JOIN string n ON n.string_id = d.name_id",
-				    "dso_id text", err);
+				    "dso_id text load_address", err);
 
 	while (ret >= 0 && (ret = tl_statement_step(st, err)) > 0) {
 		int64_t id = tl_column_i64(st, DSO_ID);
 
 		if (id <= 0 || id > names->dso_max)
 			continue;
+		names->dsos[id].load_address = (uint64_t)tl_column_i64(st, DSO_LOAD);
 		names->dsos[id].name = copy_column(names, st, DSO_NAME, err);
 		if (!names->dsos[id].name)
 			ret = TL_NOMEM;
@@ -240,8 +242,10 @@ static struct tl_folded_frame describe(const struct tl_frame_names *names,
 	const struct symbol *symbol = &names->symbols[frame->symbol_id];
 	struct tl_folded_frame f = { .address = frame->address };
 
-	if (frame->dso_id)
+	if (frame->dso_id) {
 		f.dso = names->dsos[frame->dso_id].name;
+		f.address += names->dsos[frame->dso_id].load_address;
+	}
 	if (!frame->symbol_id)
 		return f;
 	f.symbol = symbol->name;

@@ -131,7 +131,8 @@ CREATE TABLE dso (
 	build_id TEXT, -- hexadecimal
 	symbol_status TEXT, -- ok, or why its addresses have no names
 	symbol_file TEXT, -- where the names came from
-	symbol_reason TEXT -- one line for a person
+	symbol_reason TEXT, -- one line for a person
+	load_address INTEGER -- modules: frame.address plus this is the instruction pointer; two's complement
 ) STRICT;
 
 -- Facts: a function.

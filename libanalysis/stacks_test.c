@@ -351,6 +351,49 @@ static void names_of_kernel_and_unnamed_frames_can_be_marked(void **state)
 		     "x:y;main;[prog <10>] 1000\n");
 }
 
+/* As perf script prints them: code of programs by its place in the file, the kernel's by address. */
+static void unnamed_code_of_modules_is_shown_at_its_address(void **state)
+{
+	const struct tl_frame chain[] = {
+		{ .ip = 0xffffffffa0000123, .context = TL_CONTEXT_KERNEL },
+		{ .ip = 0x401456, .context = TL_CONTEXT_USER },
+	};
+	struct tl_event ev = { .kind = TL_EVENT_MMAP, .ts = INT64_MIN };
+
+	(void)state;
+	begin(false);
+	comm(1000, "ab");
+	ev.mmap = (struct tl_event_mmap) { .task = { -1, 0 },
+					   .context = TL_CONTEXT_KERNEL,
+					   .start = 0xffffffffa0000000,
+					   .length = 0x1000,
+					   .is_exec = true,
+					   .path = "/lib/modules/6.1/net.ko" };
+	emit(&ev);
+	ev.mmap = (struct tl_event_mmap) { .task = task_of(1000),
+					   .context = TL_CONTEXT_USER,
+					   .start = 0x401000,
+					   .length = 0x1000,
+					   .file_offset = 0x1000,
+					   .is_exec = true,
+					   .path = "/bin/prog" };
+	emit(&ev);
+	ev = (struct tl_event) { .kind = TL_EVENT_SAMPLE, .has_ts = true, .ts = 1 };
+	ev.sample.task = task_of(1000);
+	ev.sample.real_tid = TL_ID_NONE;
+	ev.sample.cpu = -1;
+	ev.sample.period = 5;
+	ev.sample.frames = chain;
+	ev.sample.frame_count = 2;
+	ev.sample.has_callchain = true;
+	emit(&ev);
+	commit();
+	assert_folds((struct tl_fold_options) { .show_addresses = true },
+		     "ab;[prog <1456>];[[net] <ffffffffa0000123>] 5\n");
+	assert_folds((struct tl_fold_options) { .show_addresses = true, .compat = TL_COMPAT_PERL },
+		     "ab;[prog <1456>];[[net] <ffffffffa0000123>] 5\n");
+}
+
 static void an_empty_chain_is_a_bare_name(void **state)
 {
 	(void)state;
@@ -739,6 +782,7 @@ int main(void)
 		TEST(frames_can_be_chosen),
 		TEST(roots_can_be_chosen),
 		TEST(names_of_kernel_and_unnamed_frames_can_be_marked),
+		TEST(unnamed_code_of_modules_is_shown_at_its_address),
 		TEST(an_empty_chain_is_a_bare_name),
 		TEST(a_line_that_ends_like_a_count_is_guarded_before_lines_are_merged),
 		TEST(lines_are_sorted_with_their_counts),

@@ -51,6 +51,8 @@ struct tl_writer_dso {
 	const char *status;		       /* NULL: ask symbols */
 	struct tl_symbols_dso *symbols;	       /* NULL: nothing to look up in */
 	bool is_used;			       /* a frame lies in it */
+	bool has_load_address;		       /* of a module: where its byte 0 is */
+	uint64_t load_address;
 	int64_t row_id;
 };
 

@@ -282,6 +282,10 @@ static int put_dso(struct tl_writer *w, struct tl_statement *st, const struct tl
 	bind_text(st, 6, status);
 	bind_text(st, 7, dso->symbols ? tl_symbols_file(dso->symbols) : NULL);
 	bind_text(st, 8, dso->symbols ? tl_symbols_reason(dso->symbols) : NULL);
+	if (dso->has_load_address)
+		tl_bind_i64(st, 9, (int64_t)dso->load_address);
+	else
+		tl_bind_null(st, 9);
 	return tl_statement_run(st, err);
 }
 
@@ -294,8 +298,8 @@ static int put_dsos(struct tl_writer *w, struct tl_error *err)
 		ret = tl_statement_open(
 			&st, w->store,
 			"INSERT INTO dso(dso_id, source_id, kind, name_id, build_id, "
-			"symbol_status, symbol_file, symbol_reason) "
-			"VALUES(?, ?, ?, ?, ?, ?, ?, ?)",
+			"symbol_status, symbol_file, symbol_reason, load_address) "
+			"VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)",
 			NULL, err);
 	if (ret < 0)
 		return ret;

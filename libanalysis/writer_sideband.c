@@ -286,7 +286,11 @@ static int map_kernel(struct tl_writer *w, int64_t ts, const struct tl_event_mma
 	if (is_image || map.end < map.start)
 		map.end = UINT64_MAX;
 	ret = tl_writer_dso(w, &d, name, &map.dso, err);
-	return ret < 0 ? ret : tl_space_map(&w->spaces, w->kernel_space, &map, err);
+	if (ret < 0)
+		return ret;
+	w->dsos[map.dso].has_load_address = !is_image;
+	w->dsos[map.dso].load_address = m->start - m->file_offset;
+	return tl_space_map(&w->spaces, w->kernel_space, &map, err);
 }
 
 /* The address space of a process from ts on, made if there is none. */
