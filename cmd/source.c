@@ -274,7 +274,8 @@ static int import_file(struct walk *walk, const char *path, bool is_found, struc
 		tl_error_clear(err);
 		return TL_OK;
 	}
-	if (ret == TL_NOTHING && !walk->request->sources->log_pattern)
+	if (ret == TL_NOTHING && !strcmp(importer->name, "training-log") &&
+	    !walk->request->sources->log_pattern)
 		add_hint(err, "; --log-pattern REGEX tells what a step looks like");
 	if (ret < 0)
 		tl_error_source(err, path);

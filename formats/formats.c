@@ -5,6 +5,7 @@
 
 #include "ascend.h"
 #include "chrome.h"
+#include "csv.h"
 #include "perf.h"
 #include "perf_script.h"
 #include "strace.h"
@@ -12,8 +13,9 @@
 #include "training_log.h"
 
 const struct tl_importer *const tl_importers[] = {
-	&perf_importer,	  &perf_script_importer, &strace_importer,	 &torch_importer,
-	&ascend_importer, &chrome_importer,	 &training_log_importer, NULL,
+	&perf_importer,		&perf_script_importer, &strace_importer,
+	&torch_importer,	&ascend_importer,      &chrome_importer,
+	&training_log_importer, &csv_importer,	       NULL,
 };
 
 const struct tl_importer *tl_importer_probe(const uint8_t *head, size_t len)

@@ -1,0 +1,327 @@
+/*
+ * csv_test.c - tables as people and profilers write them, and what becomes of them, worked out by
+ * hand.
+ */
+#include "csv.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "reader.h"
+
+#define NOON INT64_C(1714564800000000000) /* 2024-05-01 12:00:00 UTC */
+
+enum { EVENTS_MAX = 32 };
+
+struct taken {
+	struct tl_sink sink;
+	struct tl_event events[EVENTS_MAX];
+	char texts[EVENTS_MAX][512];
+	size_t count;
+	struct tl_import_result result;
+	struct tl_error err;
+	int ret;
+};
+
+static int take(struct tl_sink *sink, const struct tl_event *ev, struct tl_error *err)
+{
+	struct taken *t = (struct taken *)sink;
+	const char *text = ev->kind == TL_EVENT_STEP	     ? ev->step.detail
+			   : ev->kind == TL_EVENT_DIAGNOSTIC ? ev->diagnostic.what
+			   : ev->kind == TL_EVENT_CLOCK	     ? ev->clock.why
+			   : ev->kind == TL_EVENT_SLICE	     ? ev->slice.arguments
+							     : NULL;
+
+	if (t->count == EVENTS_MAX)
+		return tl_fail(err, TL_USAGE, "more events than the test has room for");
+	t->events[t->count] = *ev;
+	snprintf(t->texts[t->count++], sizeof(t->texts[0]), "%s", text ? text : "");
+	return TL_OK;
+}
+
+static void import_with(struct taken *t, const char *text, size_t len,
+			const struct tl_import_options *opt)
+{
+	struct tl_input *in;
+
+	memset(t, 0, sizeof(*t));
+	t->sink.emit = take;
+	assert_int_equal(tl_input_open_memory(&in, "t.csv", (const uint8_t *)text, len, NULL), 0);
+	t->ret = tl_import(&csv_importer, in, opt, &t->sink, &t->result, &t->err);
+	tl_input_close(in);
+}
+
+static void import(struct taken *t, const char *text)
+{
+	import_with(t, text, strlen(text), NULL);
+}
+
+static const struct tl_event *nth(const struct taken *t, enum tl_event_kind kind, size_t i)
+{
+	for (size_t k = 0; k < t->count; k++)
+		if (t->events[k].kind == kind && i-- == 0)
+			return &t->events[k];
+	fail_msg("no such event");
+	return NULL;
+}
+
+static const char *text_of(const struct taken *t, const struct tl_event *ev)
+{
+	return t->texts[ev - t->events];
+}
+
+static void headers_are_found_by_any_of_their_names(void **state)
+{
+	/* one step, number 7, from NOON for a quarter of a second */
+	static const char *const tables[] = {
+		"step,start,duration\n7,1714564800,0.25\n",
+		"start,step,duration\n1714564800,7,0.25\n",
+		"Iteration;Begin Time;Step Time (ms)\n7;2024-05-01T12:00:00Z;250\n",
+		"iter\tstart_us\tdur_ns\n7\t1714564800000000\t250000000\n",
+		"step,timestamp,elapsed_ms\n7,1714564800000,250.0\n",
+		"globalStep,startTime,stepTimeMs\n7.0,1714564800000000000,250\n",
+		"step,start,end\n7,1714564800.0,1714564800.25\n",
+		"step,end,duration_us\n7,1714564800.25,250000\n",
+		"step,time,duration_s\n7,2024-05-01 14:00:00+02:00,.25\n",
+		"\xef\xbb\xbf# of last night\r\n\r\n\"step\",\"start\",\"duration\"\r\n"
+		"\"7\",\"1714564800\",\"0.25\"\r\n",
+		"{\"step\":7,\"start\":1714564800,\"duration\":0.25}\n",
+	};
+	struct taken t;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {
+		const struct tl_event *step;
+
+		assert_int_equal(csv_importer.probe((const uint8_t *)tables[i], strlen(tables[i])),
+				 85);
+		import(&t, tables[i]);
+		if (t.ret != TL_OK || t.result.events[TL_EVENT_STEP] != 1)
+			fail_msg("%d, %s: %s", t.ret, t.err.text, tables[i]);
+		step = nth(&t, TL_EVENT_STEP, 0);
+		if (step->step.number != 7 || !step->has_ts || step->ts != NOON ||
+		    step->step.duration_ns != 250000000)
+			fail_msg("step %lld at %lld for %lld: %s", (long long)step->step.number,
+				 (long long)step->ts, (long long)step->step.duration_ns, tables[i]);
+	}
+}
+
+static void other_columns_are_kept(void **state)
+{
+	struct taken t;
+
+	(void)state;
+	import(&t, "step,duration_ms,loss,note\n1,5,2.50,\"a \"\"b\"\", c\"\n2,5,N/A,\n");
+	assert_string_equal(text_of(&t, nth(&t, TL_EVENT_STEP, 0)),
+			    "{\"loss\":2.50,\"note\":\"a \\\"b\\\", c\"}");
+	assert_string_equal(text_of(&t, nth(&t, TL_EVENT_STEP, 1)), "");
+}
+
+static void ranks_of_rows_win_over_the_one_told(void **state)
+{
+	const struct tl_import_options opt = { .has_rank = true, .rank = 9 };
+	const char text[] = "step,rank,dur_ms\n1,3,5\n1,,5\n";
+	struct taken t;
+
+	(void)state;
+	import_with(&t, text, strlen(text), &opt);
+	assert_int_equal(nth(&t, TL_EVENT_STEP, 0)->step.rank, 3);
+	assert_int_equal(nth(&t, TL_EVENT_STEP, 1)->step.rank, 9);
+}
+
+static void starts_from_an_unknown_beginning_are_no_unix_time(void **state)
+{
+	struct taken t;
+
+	(void)state;
+	import(&t, "step,start,duration_s\n1,0.5,0.25\n");
+	assert_int_equal(nth(&t, TL_EVENT_STEP, 0)->ts, 500000000);
+	assert_int_equal(nth(&t, TL_EVENT_CLOCK, 0)->clock.method, TL_CLOCK_ASSUMED);
+}
+
+static void damaged_rows_are_counted_with_their_line(void **state)
+{
+	struct taken t;
+
+	(void)state;
+	import(&t, "step,duration_ms\n1,5\nx,5\n3,5,6\n4\n5,-1\n6,N/A\n7,5\n");
+	assert_int_equal(t.result.events[TL_EVENT_STEP], 2);
+	assert_int_equal(t.result.damaged, 5);
+	assert_int_equal(t.result.first_damage.position, 3);
+}
+
+static void a_quoted_newline_is_part_of_its_field(void **state)
+{
+	struct taken t;
+
+	(void)state;
+	import(&t, "step,duration_ms,stack\n1,5,\"a.py\nb.py\"\n2,6,c\n");
+	assert_int_equal(t.result.events[TL_EVENT_STEP], 2);
+	assert_string_equal(text_of(&t, nth(&t, TL_EVENT_STEP, 0)), "{\"stack\":\"a.py\\nb.py\"}");
+}
+
+static void a_last_row_that_may_be_cut_is_not_believed(void **state)
+{
+	struct taken t;
+
+	(void)state;
+	import(&t, "step,duration_ms\n1,5\n2,12");
+	assert_int_equal(t.result.events[TL_EVENT_STEP], 1);
+	assert_int_equal(nth(&t, TL_EVENT_DIAGNOSTIC, 0)->diagnostic.kind, TL_DIAGNOSTIC_TRUNCATED);
+}
+
+static void the_split_of_a_step_keeps_its_digits(void **state)
+{
+	struct taken t;
+
+	(void)state;
+	import(&t,
+	       "Step,Computing,Communication(Not Overlapped),Overlapped,Communication,Free,Stage,"
+	       "Bubble\n50,8873.756000000001,101963.203,4028.6750000000175,105991.87800000001,"
+	       "25744.050000000003,136581.0,0\n");
+	/* 8873.756 + 101963.203 + 25744.050 us */
+	assert_int_equal(nth(&t, TL_EVENT_STEP, 0)->step.duration_ns, 136581009);
+	assert_non_null(
+		strstr(text_of(&t, nth(&t, TL_EVENT_STEP, 0)), "\"Computing\":8873.756000000001,"));
+}
+
+static void kernels_lie_on_their_streams(void **state)
+{
+	const struct tl_event *ev;
+	struct taken t;
+
+	(void)state;
+	import(&t, "Step Id,Device_id,Model ID,Task ID,Stream ID,Name,Type,Accelerator Core,"
+		   "Start Time(us),Duration(us),Input Shapes\n"
+		   ",0,1,1,2,aclnnMatmul,MatMulV3,AI_CORE,\"1736412474730135.222\t\",55.161,"
+		   "\"\"\"32,3\"\"\"\n"
+		   "50,0,1,N/A,N/A,hcom_allReduce_,hcom_allReduce_,HCCL,1736412474730136.5\t,"
+		   "12.7701,N/A\n"
+		   "50,0,1,3,2,add,Add,AI_CORE,1736412474730140.000\t,1,\n");
+	assert_int_equal(t.result.events[TL_EVENT_TRACK], 2);
+	assert_int_equal(t.result.events[TL_EVENT_SLICE], 3);
+	ev = nth(&t, TL_EVENT_SLICE, 0);
+	assert_int_equal(ev->ts, INT64_C(1736412474730135222));
+	assert_int_equal(ev->slice.duration_ns, 55161);
+	assert_int_equal(ev->slice.class_, TL_SLICE_KERNEL);
+	assert_non_null(strstr(text_of(&t, ev), "\"Input Shapes\":\"\\\"32,3\\\"\""));
+	ev = nth(&t, TL_EVENT_SLICE, 1);
+	assert_int_equal(ev->slice.class_, TL_SLICE_COMMUNICATION);
+	assert_int_equal(ev->slice.track, 1);
+	assert_int_equal(nth(&t, TL_EVENT_SLICE, 2)->slice.track, 0);
+}
+
+static void preloaded_calls_are_calls(void **state)
+{
+	struct taken t;
+
+	(void)state;
+	import(&t, "Pid,Tid,Function,StartTime(ns),Duration(ns)\n"
+		   "10,11,ioctl,1714564800000000001,12000000\n"
+		   "10,12,pthread_mutex_lock,1714564800000000002,13000000\n");
+	assert_int_equal(nth(&t, TL_EVENT_SYSCALL, 0)->syscall.kind, TL_CALL_SYSTEM);
+	assert_int_equal(nth(&t, TL_EVENT_SYSCALL, 0)->ts, NOON + 1);
+	assert_int_equal(nth(&t, TL_EVENT_SYSCALL, 0)->syscall.task.tid, 11);
+	assert_int_equal(nth(&t, TL_EVENT_SYSCALL, 1)->syscall.kind, TL_CALL_LIBRARY);
+	assert_int_equal(nth(&t, TL_EVENT_SYSCALL, 1)->syscall.duration_ns, 13000000);
+}
+
+static void summaries_are_refused_in_words(void **state)
+{
+	static const char *const headers[] = {
+		"Process ID,Thread ID,Name,Time(%),Time(us),Count,Avg(us),Max(us),Min(us)\n",
+		"Device_id,Level,API Name,Time(us),Count,Avg(us),Min(us),Max(us),Variance\n",
+		"OP Type,Core Type,Count,Total Time(us),Min Time(us)\n",
+	};
+	struct taken t;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(headers) / sizeof(headers[0]); i++) {
+		import(&t, headers[i]);
+		assert_int_equal(t.ret, TL_NOTHING);
+		assert_non_null(strstr(t.err.text, "summary"));
+	}
+}
+
+static void other_tables_are_not_claimed(void **state)
+{
+	static const char *const tables[] = { "name,value\na,1\n", "step,loss\n1,2\n", "hello\n",
+					      "{\"traceEvents\":[{}]}\n", "{\"step\":1,\n" };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++)
+		assert_int_equal(csv_importer.probe((const uint8_t *)tables[i], strlen(tables[i])),
+				 0);
+}
+
+static void cut_anywhere_it_ends_well(void **state)
+{
+	static const char *const texts[] = {
+		"# c\nstep,start,\"dura\"\"tion\",duration_ms\r\n1,2024-05-01T12:00:00Z,\"a\nb\",5\r\n",
+		"{\"step\":1,\"duration\":0.5,\"x\":[{\"a\":\"}\"}],\"s\":\"q\\\"z\"}\n{\"step\":2}\n",
+		"Name,Type,Start Time(us),Duration(us),Stream ID\nx,y,1.5\t,2,3\n",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		for (size_t len = 0; len <= strlen(texts[i]); len++) {
+			char *copy = malloc(len ? len : 1); /* exact, for the sanitizer */
+			struct taken t;
+
+			assert_non_null(copy);
+			memcpy(copy, texts[i], len);
+			csv_importer.probe((const uint8_t *)copy, len);
+			import_with(&t, copy, len, NULL);
+			free(copy);
+			assert_true(t.ret == TL_OK || t.ret == TL_FORMAT || t.ret == TL_NOTHING);
+		}
+	}
+}
+
+static void step_trace_time_of_a_real_run_is_exact(void **state)
+{
+	const char *shared = getenv("TRACELOOM_SHARED");
+	struct tl_input *in;
+	struct taken t;
+	char path[512];
+
+	(void)state;
+	snprintf(path, sizeof(path), "%s/corpus/profiler/ascend.level1-rank0.step_trace_time.csv",
+		 shared ? shared : "../shared");
+	if (tl_input_open(&in, path, NULL) < 0)
+		skip();
+	memset(&t, 0, sizeof(t));
+	t.sink.emit = take;
+	t.ret = tl_import(&csv_importer, in, NULL, &t.sink, &t.result, &t.err);
+	tl_input_close(in);
+	assert_int_equal(t.ret, TL_OK);
+	assert_int_equal(nth(&t, TL_EVENT_STEP, 0)->step.number, 50);
+	assert_non_null(
+		strstr(text_of(&t, nth(&t, TL_EVENT_STEP, 0)), "\"Computing\":8873.756000000001,"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(headers_are_found_by_any_of_their_names),
+		cmocka_unit_test(other_columns_are_kept),
+		cmocka_unit_test(ranks_of_rows_win_over_the_one_told),
+		cmocka_unit_test(starts_from_an_unknown_beginning_are_no_unix_time),
+		cmocka_unit_test(damaged_rows_are_counted_with_their_line),
+		cmocka_unit_test(a_quoted_newline_is_part_of_its_field),
+		cmocka_unit_test(a_last_row_that_may_be_cut_is_not_believed),
+		cmocka_unit_test(the_split_of_a_step_keeps_its_digits),
+		cmocka_unit_test(kernels_lie_on_their_streams),
+		cmocka_unit_test(preloaded_calls_are_calls),
+		cmocka_unit_test(summaries_are_refused_in_words),
+		cmocka_unit_test(other_tables_are_not_claimed),
+		cmocka_unit_test(cut_anywhere_it_ends_well),
+		cmocka_unit_test(step_trace_time_of_a_real_run_is_exact),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
