@@ -79,5 +79,7 @@ int csv_emit(struct csv_table *t, struct tl_sink *sink, const struct tl_event *e
 /* The whole field as a decimal number of units. */
 bool csv_time(const struct csv_field *field, int64_t unit_ns, int64_t *ns);
 bool csv_integer(const struct csv_field *field, int64_t *value);
+/* Is it a function of libc that is little but the system call of its name? */
+bool csv_is_system_call(const struct csv_field *name);
 
 #endif

@@ -342,8 +342,7 @@ static int begin_calls(struct csv_table *t, struct tl_error *err)
 	return TL_OK;
 }
 
-/* Functions of libc that are little but the system call of the same name. */
-static bool is_system_call(const struct csv_field *name)
+bool csv_is_system_call(const struct csv_field *name)
 {
 	static const char *const names[] = {
 		"accept",
@@ -506,7 +505,7 @@ static int call_row(struct csv_table *t, const struct csv_record *values, struct
 	if (!duration || !csv_time(duration, 1, &ev.syscall.duration_ns) ||
 	    ev.syscall.duration_ns < 0)
 		return fail_field(t, duration, "duration of a call", err);
-	ev.syscall.kind = is_system_call(name) ? TL_CALL_SYSTEM : TL_CALL_LIBRARY;
+	ev.syscall.kind = csv_is_system_call(name) ? TL_CALL_SYSTEM : TL_CALL_LIBRARY;
 	ev.syscall.timing = TL_CALL_MEASURED;
 	ev.syscall.outcome = TL_CALL_RETURNED;
 	ev.syscall.name = name->text;

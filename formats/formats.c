@@ -4,6 +4,7 @@
 #include "formats.h"
 
 #include "ascend.h"
+#include "ascend_db.h"
 #include "chrome.h"
 #include "csv.h"
 #include "perf.h"
@@ -13,9 +14,11 @@
 #include "training_log.h"
 
 const struct tl_importer *const tl_importers[] = {
-	&perf_importer,		&perf_script_importer, &strace_importer,
-	&torch_importer,	&ascend_importer,      &chrome_importer,
-	&training_log_importer, &csv_importer,	       NULL,
+	&perf_importer,		&perf_script_importer,
+	&strace_importer,	&torch_importer,
+	&ascend_importer,	&chrome_importer,
+	&training_log_importer, &csv_importer,
+	&ascend_db_importer,	NULL,
 };
 
 const struct tl_importer *tl_importer_probe(const uint8_t *head, size_t len)
