@@ -66,12 +66,23 @@ static void print_title(FILE *out, const char *command)
 	fprintf(out, " 1 \"\" \"traceloom %s\" \"traceloom manual\"\n", TL_VERSION);
 }
 
-static void print_exit_status(FILE *out)
+static bool has_check(const struct command *command)
+{
+	for (const struct command_option *o = command->options; o->help; o++)
+		if (o->name && !strcmp(o->name, "check"))
+			return true;
+	return false;
+}
+
+/* NULL: of the program as a whole */
+static void print_exit_status(FILE *out, const struct command *command)
 {
 	fputs(".SH EXIT STATUS\n"
-	      ".TP\n0\ndone\n"
-	      ".TP\n1\nfound what was asked for; only with \\-\\-check\n"
-	      ".TP\n2\ntrouble; standard error tells which\n"
+	      ".TP\n0\ndone\n",
+	      out);
+	if (!command || has_check(command))
+		fputs(".TP\n1\nfound what was asked for; only with \\-\\-check\n", out);
+	fputs(".TP\n2\ntrouble; standard error tells which\n"
 	      ".TP\n3\nnothing to answer from: no such events, steps or data\n",
 	      out);
 }
@@ -139,7 +150,7 @@ void manual_command(FILE *out, const struct command *command)
 	fputs(".SH DESCRIPTION\n", out);
 	print_paragraphs(out, command->description);
 	print_options(out, command);
-	print_exit_status(out);
+	print_exit_status(out, command);
 	print_examples(out, command);
 	print_see_also(out, command);
 }
@@ -168,11 +179,11 @@ void manual_overview(FILE *out)
 		print_line(out, commands[i]->summary);
 	}
 	fputs(".SH TIMES\n"
-	      "Times are given as seconds from the start of the case (12.5), as Unix seconds\n"
+	      "Times are given as seconds from the start of the case (12.5, 500ms), as Unix seconds\n"
 	      "(1700000000.25), or as ISO 8601 (2024\\-05\\-01T12:00:00.5+02:00); UTC when no\n"
 	      "zone is given.\n",
 	      out);
-	print_exit_status(out);
+	print_exit_status(out, NULL);
 	fputs(".SH ENVIRONMENT\n"
 	      ".TP\n.B TMPDIR\nwhere temporary cases and spooled input go; /tmp when not set\n"
 	      ".TP\n.B HOME\nits .debug is where perf keeps binaries by their build-ids\n",

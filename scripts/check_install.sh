@@ -109,6 +109,16 @@ else
 	echo 'ok - manual pages render without warnings # SKIP neither man nor groff'
 fi
 
+{
+	for command in import collapse steps; do
+		page=$at/share/man/man1/traceloom-$command.1
+		wanted=0
+		"$at/bin/traceloom" help $command | grep -q -e '^ *--check ' && wanted=1
+		found=$(grep -c '^found what was asked for' "$page")
+		[ "$found" = $wanted ] || echo "$command: status 1 is listed $found times, not $wanted"
+	done
+} | verdict 'manual pages list exit status 1 where there is --check'
+
 # complete WORD...: what bash offers for the last word
 complete_words() {
 	bash --norc -c '

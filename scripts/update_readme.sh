@@ -3,7 +3,7 @@
 # "<!-- NAME:begin -->" and "<!-- NAME:end -->".
 #
 # NAME is help (what 'traceloom help' prints), demo (what make demo prints), steps (a log of
-# testdata asked which steps were slow), or a table that make bench left beside the
+# testdata asked which steps were slow), sql (questions to a recording of testdata), or a table that make bench left beside the
 # program (bench, scale). What there is nothing new for stays as it is.
 set -eu
 program=$(realpath "${1:?usage: update_readme.sh PROGRAM}")
@@ -29,6 +29,40 @@ fi
 	echo '$ traceloom steps train.log'
 	(cd testdata/training_log/checkpoint && "$program" steps train.log)
 } 2>&1 | fenced >"$work/steps"
+
+# ask QUERY: as a person would type it
+ask() {
+	printf '$ sqlite3 -column -header run.db "\n%s"\n' "$(printf '%s' "$1" | sed 's/\$/\\$/g')"
+	sqlite3 -column -header "$work/run.db" "$1" | sed 's/ *$//'
+}
+
+case_dir=testdata/perf/offcpu
+if command -v sqlite3 >/dev/null 2>&1 && "$program" import -q -o "$work/run.db" --symfs "$case_dir" \
+	--buildid-dir $case_dir/buildid $case_dir/perf.data 2>"$work/output"; then
+	{
+		ask "SELECT printf('%.6f', (ts - (SELECT min(first_ts) FROM source)) / 1e9) AS at_s,
+  dur / 1000 AS us, cpu
+FROM thread_state_view WHERE name = 'napper' AND state = 'running' ORDER BY ts LIMIT 4;"
+		echo
+		ask "SELECT waker_name, name, count(*) AS wakeups, sum(dur) / 1000 AS waited_us
+FROM thread_state_view WHERE waker_name IS NOT NULL AND state <> 'runnable'
+GROUP BY waker_name, name ORDER BY wakeups DESC, waker_name LIMIT 4;"
+		echo
+		ask "SELECT json_extract(fields, '$.prev_comm') AS thread,
+  json_extract(fields, '$.prev_state_name') AS state, count(*) AS times
+FROM tracepoint WHERE event = 'sched:sched_switch'
+GROUP BY thread, state ORDER BY times DESC, thread LIMIT 4;"
+		echo
+		ask "WITH RECURSIVE up AS (
+  SELECT * FROM stack WHERE stack_id = (SELECT stack_id FROM thread_state_view
+    WHERE name = 'napper' AND state = 'sleeping' ORDER BY ts LIMIT 1)
+  UNION ALL
+  SELECT k.* FROM stack k JOIN up ON k.stack_id = up.parent_id)
+SELECT depth, symbol, dso FROM up JOIN frame_view USING (frame_id) ORDER BY depth;"
+	} | fenced >"$work/sql"
+else
+	echo "update_readme.sh: no sqlite3, or no recording; its output stays as it was" >&2
+fi
 for table in bench scale; do
 	file=$(dirname "$program")/bench/$table.md
 	[ ! -s "$file" ] || cp "$file" "$work/$table"
