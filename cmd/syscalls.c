@@ -153,7 +153,7 @@ static int ask(const struct syscalls_options *opt, struct tl_store *store,
 
 	if (ret < 0)
 		return ret;
-	ret = syscalls_print(&calls, &layout, err);
+	ret = syscalls_print(store, &calls, &layout, err);
 	if (ret == TL_OK)
 		ret = opt->is_check && calls.outlier_count ? EXIT_FOUND : EXIT_DONE;
 	tl_syscalls_release(&calls);

@@ -12,7 +12,8 @@ struct syscalls_layout {
 	size_t top, histograms;
 };
 
-int syscalls_print(const struct tl_syscalls *calls, const struct syscalls_layout *layout,
-		   struct tl_error *err);
+/* Looks up in the store what is printed of single calls. */
+int syscalls_print(struct tl_store *store, struct tl_syscalls *calls,
+		   const struct syscalls_layout *layout, struct tl_error *err);
 
 #endif

@@ -15,7 +15,8 @@ enum { BAR_WIDTH = 40, ARGUMENTS_SHOWN = 60 };
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
 
 struct print {
-	const struct tl_syscalls *calls;
+	struct tl_store *store;
+	struct tl_syscalls *calls;
 	const struct syscalls_layout *layout;
 	struct output *output;
 };
@@ -354,7 +355,7 @@ static int print_sums(struct print *p, struct tl_error *err)
 /* ---- the longest calls ------------------------------------------------------------------------------ */
 
 struct long_call {
-	const struct tl_syscall_one *one;
+	struct tl_syscall_one *one;
 	const char *name;
 	uint32_t thread;
 };
@@ -387,7 +388,7 @@ static int by_duration(const void *left, const void *right)
 }
 
 static int add_list(struct long_call **list, size_t *count, size_t *capacity,
-		    const struct tl_syscall_one *ones, size_t n, const char *name, uint32_t thread,
+		    struct tl_syscall_one *ones, size_t n, const char *name, uint32_t thread,
 		    struct tl_error *err)
 {
 	int ret = tl_grow(list, capacity, *count + n, err);
@@ -425,14 +426,32 @@ static int print_long_row(struct print *p, const struct long_call *call, struct 
 	return output_row(p->output, cells, err);
 }
 
+static int look_up(struct print *p, const struct long_call *list, size_t count,
+		   struct tl_error *err)
+{
+	struct tl_syscall_one **ones = tl_alloc(count, sizeof(*ones), err);
+	int ret = ones ? TL_OK : TL_NOMEM;
+
+	for (size_t i = 0; i < count && ret == TL_OK; i++)
+		ones[i] = list[i].one;
+	if (ret == TL_OK)
+		ret = tl_syscalls_look_up(p->store, p->calls, ones, count, err);
+	free(ones);
+	return ret;
+}
+
 static int print_list(struct print *p, const char *key, const char *title, struct long_call *list,
 		      size_t count, struct tl_error *err)
 {
+	size_t top = p->layout->top;
 	int ret = output_table(p->output, key, title, long_columns, COUNT(long_columns), err);
 
 	if (count)
 		qsort(list, count, sizeof(*list), by_duration);
-	for (size_t i = 0; i < count && !is_cut(p, i) && ret == TL_OK; i++)
+	count = top && count > top ? top : count;
+	if (ret == TL_OK)
+		ret = look_up(p, list, count, err);
+	for (size_t i = 0; i < count && ret == TL_OK; i++)
 		ret = print_long_row(p, &list[i], err);
 	return ret;
 }
@@ -677,10 +696,10 @@ static int print_summary(struct print *p, struct tl_error *err)
 			     cells, err);
 }
 
-int syscalls_print(const struct tl_syscalls *calls, const struct syscalls_layout *layout,
-		   struct tl_error *err)
+int syscalls_print(struct tl_store *store, struct tl_syscalls *calls,
+		   const struct syscalls_layout *layout, struct tl_error *err)
 {
-	struct print p = { .calls = calls, .layout = layout };
+	struct print p = { .store = store, .calls = calls, .layout = layout };
 	bool is_machine = layout->format.is_json || layout->format.is_csv;
 	int closed, ret = output_open(&p.output, stdout, &layout->format, true, err);
 

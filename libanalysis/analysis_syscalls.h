@@ -28,16 +28,23 @@ struct tl_syscall_options {
 	uint32_t longest_count;	       /* longest calls to list per thread and call */
 };
 
-/* One call among the longest. Texts are NULL, and ts not known, where nothing says so. */
+/*
+ * One call among the longest. What stands behind has_detail is in its row of table syscall only:
+ * tl_syscalls_look_up. Texts are NULL, and ts not known, where nothing says so.
+ */
 struct tl_syscall_one {
-	bool has_ts, has_result, has_detail; /* detail: what stands behind is known */
+	int64_t thread_id, name_id; /* rows; thread_id 0: none */
+	bool has_ts;
 	int64_t ts, duration_ns;
-	const char *operation, *error, *path, *arguments;
-	int64_t result;
-	int64_t line; /* 0 unknown */
+	const char *operation;
 	bool has_step;
 	int64_t step; /* that it began in, as the source counts */
 	const char *step_class;
+
+	bool has_detail, has_result;
+	int64_t result;
+	int64_t line; /* 0 unknown */
+	const char *error, *path, *arguments;
 };
 
 struct tl_syscall_thread {
@@ -66,7 +73,7 @@ struct tl_syscall_sum {
 	double quantile_ns[TL_SYSCALL_QUANTILES]; /* NaN: none is timed */
 	uint32_t first_bucket, bucket_count;	  /* bucket k: 2^k <= ns < 2^(k+1) */
 	const uint64_t *buckets;
-	const struct tl_syscall_one *longest; /* longest first */
+	struct tl_syscall_one *longest; /* longest first */
 	size_t longest_count;
 };
 
@@ -92,7 +99,7 @@ struct tl_syscall_outlier {
 	int64_t since_ns;		     /* BEFORE: begin of the first slow call */
 	uint32_t first_bucket, bucket_count; /* of the judged calls */
 	const uint64_t *buckets;
-	const struct tl_syscall_one *longest;
+	struct tl_syscall_one *longest; /* of the outliers, longest first */
 	size_t longest_count;
 };
 
@@ -148,6 +155,9 @@ struct tl_syscalls {
  */
 int tl_syscalls(struct tl_store *store, const struct tl_syscall_options *opt,
 		struct tl_syscalls *out, struct tl_error *err);
+/* Fills in what the rows of some of the longest calls know. */
+int tl_syscalls_look_up(struct tl_store *store, struct tl_syscalls *calls,
+			struct tl_syscall_one *const *ones, size_t count, struct tl_error *err);
 void tl_syscalls_release(struct tl_syscalls *calls);
 const char *tl_syscall_learnt_name(enum tl_syscall_learnt learnt); /* "good steps", ... */
 

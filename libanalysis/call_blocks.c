@@ -2,10 +2,10 @@
  * call_blocks.c - calls by column: begins and durations of some thousand calls of one thread, name and
  * operation in one row.
  *
- * The bytes of a block: 0 (the version), the length of the first column, and two columns of numbers,
- * seven bits a byte, the lowest first, the top bit set on all but the last byte of a number:
- * durations, (ns << 2 | flags) or just flags where none is known; then, where the calls have times,
- * zigzag differences of their begins, the first from base_ts.
+ * The bytes of a block: 0 (the version), then for each call its duration, (ns << 2 | flags), or just
+ * flags where none is known; and, where the calls have times, its begin as the zigzag difference
+ * from the one before, the first from base_ts. Numbers have seven bits a byte, the lowest first, and
+ * the top bit set on all but their last byte.
  */
 #include "calls.h"
 
@@ -13,6 +13,8 @@
 #include <string.h>
 
 #define NUMBER_BYTES_MAX 10u
+#define CALL_BYTES_MAX	 (1 + 2 * NUMBER_BYTES_MAX)
+#define BUFFERED_MAX	 (12u << 20)
 #define NOTABLE_NS	 1000000 /* nobody asks for the arguments of a call below 1 ms */
 #define DURATION_MAX	 (INT64_MAX >> 2)
 
@@ -77,29 +79,65 @@ static int find_group(struct tl_call_blocks *blocks, const struct tl_call_key *k
 static int flush_group(struct tl_call_blocks *blocks, struct tl_call_group *group,
 		       struct tl_error *err)
 {
-	size_t need = 1 + NUMBER_BYTES_MAX + group->duration_length + group->begin_length;
-	size_t length = 0;
+	struct tl_call_block block = { .key = group->key,
+				       .count = group->count,
+				       .has_times = group->has_times,
+				       .first_ts = group->base_ts,
+				       .last_ts = group->base_ts,
+				       .base_ts = group->base_ts,
+				       .bytes = (const char *)group->bytes,
+				       .length = group->length };
 	int ret;
 
-	if (!group->open.count)
+	if (!group->count)
 		return TL_OK;
-	ret = tl_grow(&blocks->scratch, &blocks->scratch_capacity, need, err);
-	if (ret < 0)
-		return ret;
-	blocks->scratch[length++] = 0;
-	length += put_number(blocks->scratch + length, group->duration_length);
-	memcpy(blocks->scratch + length, group->durations, group->duration_length);
-	length += group->duration_length;
-	if (group->begin_length)
-		memcpy(blocks->scratch + length, group->begins, group->begin_length);
-	length += group->begin_length;
-	group->open.key = group->key;
-	group->open.bytes = (const char *)blocks->scratch;
-	group->open.length = length;
-	ret = blocks->put(blocks->payload, &group->open, err);
-	memset(&group->open, 0, sizeof(group->open));
-	group->duration_length = group->begin_length = 0;
+	if (!blocks->scratch)
+		blocks->scratch = tl_alloc(TL_CALL_BLOCK_MAX, sizeof(*blocks->scratch), err);
+	ret = blocks->scratch ? tl_call_block_read(&block, blocks->scratch, err) : TL_NOMEM;
+	for (uint32_t i = 0; i < block.count && ret == TL_OK; i++) {
+		const struct tl_call_entry *call = &blocks->scratch[i];
+
+		if (call->duration_ns > 0 &&
+		    __builtin_add_overflow(block.duration_sum_ns, call->duration_ns,
+					   &block.duration_sum_ns))
+			block.duration_sum_ns = INT64_MAX;
+		if (block.has_times && call->ts < block.first_ts)
+			block.first_ts = call->ts;
+		if (block.has_times && call->ts > block.last_ts)
+			block.last_ts = call->ts;
+	}
+	if (ret == TL_OK)
+		ret = blocks->put(blocks->payload, &block, err);
+	group->count = group->length = 0;
 	return ret;
+}
+
+/* Some thousand groups, each with a block that is nearly full, would be too much. */
+static int flush_and_free(struct tl_call_blocks *blocks, struct tl_error *err)
+{
+	int ret = tl_call_blocks_flush(blocks, err);
+
+	for (size_t i = 0; i < blocks->group_count; i++) {
+		free(blocks->groups[i].bytes);
+		blocks->groups[i].bytes = NULL;
+		blocks->groups[i].capacity = 0;
+	}
+	blocks->buffered = 0;
+	return ret;
+}
+
+static int make_room(struct tl_call_blocks *blocks, struct tl_call_group *group,
+		     struct tl_error *err)
+{
+	uint32_t capacity = group->capacity ? group->capacity + group->capacity / 2 : 64;
+	uint8_t *bytes = realloc(group->bytes, capacity);
+
+	if (!bytes)
+		return tl_fail(err, TL_NOMEM, "out of memory");
+	blocks->buffered += capacity - group->capacity;
+	group->bytes = bytes;
+	group->capacity = capacity;
+	return TL_OK;
 }
 
 /* Is it one of the longest so far? Remembers it if so. */
@@ -115,39 +153,22 @@ static bool note_longest(struct tl_call_group *group, int64_t ns)
 	return true;
 }
 
-static int append(struct tl_call_group *group, const struct tl_call_entry *call,
-		  struct tl_error *err)
+static void append(struct tl_call_group *group, bool has_ts, const struct tl_call_entry *call)
 {
-	struct tl_call_block *open = &group->open;
 	int64_t ns = call->duration_ns < DURATION_MAX ? call->duration_ns : DURATION_MAX;
-	int64_t begin;
-	int ret = tl_grow(&group->durations, &group->duration_capacity,
-			  group->duration_length + NUMBER_BYTES_MAX, err);
 
-	if (ret == TL_OK && open->has_times)
-		ret = tl_grow(&group->begins, &group->begin_capacity,
-			      group->begin_length + NUMBER_BYTES_MAX, err);
-	if (ret < 0)
-		return ret;
-	group->duration_length += put_number(group->durations + group->duration_length,
-					     (ns < 0 ? 0 : (uint64_t)ns << 2) | (call->flags & 3u));
-	open->count++;
-	if (ns > 0 && __builtin_add_overflow(open->duration_sum_ns, ns, &open->duration_sum_ns))
-		open->duration_sum_ns = INT64_MAX;
-	if (!open->has_times)
-		return TL_OK;
-	begin = call->ts;
-	if (open->count == 1)
-		open->base_ts = open->first_ts = open->last_ts = group->last_begin = begin;
-	group->begin_length +=
-		put_number(group->begins + group->begin_length,
-			   zigzag((int64_t)((uint64_t)begin - (uint64_t)group->last_begin)));
-	group->last_begin = begin;
-	if (begin < open->first_ts)
-		open->first_ts = begin;
-	if (begin > open->last_ts)
-		open->last_ts = begin;
-	return TL_OK;
+	if (!group->count++) {
+		group->has_times = has_ts;
+		group->base_ts = group->last_begin = has_ts ? call->ts : 0;
+		group->bytes[group->length++] = 0;
+	}
+	group->length += put_number(group->bytes + group->length,
+				    (ns < 0 ? 0 : (uint64_t)ns << 2) | (call->flags & 3u));
+	if (has_ts)
+		group->length += put_number(
+			group->bytes + group->length,
+			zigzag((int64_t)((uint64_t)call->ts - (uint64_t)group->last_begin)));
+	group->last_begin = call->ts;
 }
 
 int tl_call_blocks_add(struct tl_call_blocks *blocks, const struct tl_call_key *key, bool has_ts,
@@ -160,15 +181,21 @@ int tl_call_blocks_add(struct tl_call_blocks *blocks, const struct tl_call_key *
 		group = &blocks->groups[blocks->last];
 	else
 		ret = find_group(blocks, key, &group, err);
-	if (ret == TL_OK && group->open.count &&
-	    (group->open.count == TL_CALL_BLOCK_MAX || group->open.has_times != has_ts))
+	if (ret == TL_OK && group->count &&
+	    (group->count == TL_CALL_BLOCK_MAX || group->has_times != has_ts))
 		ret = flush_group(blocks, group, err);
+	if (ret == TL_OK && group->capacity - group->length < CALL_BYTES_MAX) {
+		if (blocks->buffered > BUFFERED_MAX)
+			ret = flush_and_free(blocks, err);
+		if (ret == TL_OK)
+			ret = make_room(blocks, group, err);
+	}
 	if (ret < 0)
 		return ret;
-	group->open.has_times = has_ts;
 	if (is_notable)
 		*is_notable = note_longest(group, call->duration_ns);
-	return append(group, call, err);
+	append(group, has_ts, call);
+	return TL_OK;
 }
 
 int tl_call_blocks_flush(struct tl_call_blocks *blocks, struct tl_error *err)
@@ -182,10 +209,8 @@ int tl_call_blocks_flush(struct tl_call_blocks *blocks, struct tl_error *err)
 
 void tl_call_blocks_release(struct tl_call_blocks *blocks)
 {
-	for (size_t i = 0; i < blocks->group_count; i++) {
-		free(blocks->groups[i].durations);
-		free(blocks->groups[i].begins);
-	}
+	for (size_t i = 0; i < blocks->group_count; i++)
+		free(blocks->groups[i].bytes);
 	free(blocks->groups);
 	free(blocks->scratch);
 	tl_index_release(&blocks->index);
@@ -230,34 +255,25 @@ static uint64_t get_number(struct numbers *n)
 	return 0;
 }
 
-int tl_call_block_read(const struct tl_call_block *block, bool want_times,
-		       struct tl_call_entry *calls, struct tl_error *err)
+int tl_call_block_read(const struct tl_call_block *block, struct tl_call_entry *calls,
+		       struct tl_error *err)
 {
 	const uint8_t *bytes = (const uint8_t *)block->bytes;
-	struct numbers durations = { bytes, bytes + block->length, block->length == 0 };
-	struct numbers begins;
+	struct numbers n = { bytes, bytes + block->length, false };
 	bool has_durations = block->key.timing != TL_CALL_UNTIMED;
 	int64_t ts = block->base_ts;
-	uint64_t length;
 
-	durations.failed |= get_number(&durations) != 0; /* the version */
-	length = get_number(&durations);
-	durations.failed |= length > (uint64_t)(durations.end - durations.at);
-	if (durations.failed)
-		return tl_fail(err, TL_STORE, "a block of calls is damaged");
-	begins = (struct numbers) { durations.at + length, durations.end, false };
-	durations.end = begins.at;
-	for (uint32_t i = 0; i < block->count; i++) {
-		uint64_t value = get_number(&durations);
+	if (get_number(&n) != 0) /* the version */
+		n.failed = true;
+	for (uint32_t i = 0; i < block->count && !n.failed; i++) {
+		uint64_t value = get_number(&n);
 
 		calls[i].flags = value & 3;
 		calls[i].duration_ns = has_durations ? (int64_t)(value >> 2) : -1;
-	}
-	for (uint32_t i = 0; want_times && block->has_times && i < block->count; i++) {
-		ts = (int64_t)((uint64_t)ts + (uint64_t)unzigzag(get_number(&begins)));
+		if (!block->has_times)
+			continue;
+		ts = (int64_t)((uint64_t)ts + (uint64_t)unzigzag(get_number(&n)));
 		calls[i].ts = ts;
 	}
-	if (durations.failed || begins.failed)
-		return tl_fail(err, TL_STORE, "a block of calls is damaged");
-	return TL_OK;
+	return n.failed ? tl_fail(err, TL_STORE, "a block of calls is damaged") : TL_OK;
 }

@@ -68,7 +68,7 @@ static void calls_come_out_as_they_went_in(void **state)
 	assert_int_equal(put_count, 1);
 	assert_int_equal(put[0].count, 5);
 	assert_true(put[0].first_ts == INT64_MIN && put[0].last_ts == INT64_MAX);
-	assert_int_equal(tl_call_block_read(&put[0], true, read, &err), TL_OK);
+	assert_int_equal(tl_call_block_read(&put[0], read, &err), TL_OK);
 	for (int i = 0; i < 5; i++) {
 		assert_true(read[i].ts == calls[i].ts);
 		assert_true(read[i].duration_ns == calls[i].duration_ns);
@@ -101,7 +101,7 @@ static void calls_without_times_have_durations_only(void **state)
 	(void)state;
 	write_all(calls, 2, false);
 	assert_false(put[0].has_times);
-	assert_int_equal(tl_call_block_read(&put[0], true, read, &err), TL_OK);
+	assert_int_equal(tl_call_block_read(&put[0], read, &err), TL_OK);
 	assert_int_equal(read[1].duration_ns, 6);
 }
 
@@ -114,7 +114,7 @@ static void a_block_of_untimed_calls_has_no_durations(void **state)
 	write_all(calls, 1, true);
 	block = put[0];
 	block.key.timing = TL_CALL_UNTIMED;
-	assert_int_equal(tl_call_block_read(&block, true, calls, &err), TL_OK);
+	assert_int_equal(tl_call_block_read(&block, calls, &err), TL_OK);
 	assert_true(calls[0].duration_ns == -1);
 	assert_int_equal(calls[0].flags, TL_CALL_ERROR);
 	assert_int_equal(calls[0].ts, 7);
@@ -135,7 +135,7 @@ static void damaged_blocks_are_refused_or_read_within_bounds(void **state)
 		memcpy(bytes, put[0].bytes, length);
 		cut.bytes = bytes;
 		cut.length = length;
-		assert_int_equal(tl_call_block_read(&cut, true, read, NULL), TL_STORE);
+		assert_int_equal(tl_call_block_read(&cut, read, NULL), TL_STORE);
 		free(bytes);
 	}
 	for (size_t at = 0; at < put[0].length; at++) {
@@ -147,7 +147,7 @@ static void damaged_blocks_are_refused_or_read_within_bounds(void **state)
 			memcpy(bytes, put[0].bytes, put[0].length);
 			bytes[at] = (char)value;
 			changed.bytes = bytes;
-			ret = tl_call_block_read(&changed, true, read, NULL);
+			ret = tl_call_block_read(&changed, read, NULL);
 			assert_true(ret == TL_OK || ret == TL_STORE);
 			free(bytes);
 		}

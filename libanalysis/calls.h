@@ -88,12 +88,14 @@ typedef int (*tl_call_block_fn)(void *payload, const struct tl_call_block *block
 
 #define TL_CALL_LONGEST 8u
 
+/* What every call touches comes first: with thousands of groups each call is a cache miss. */
 struct tl_call_group {
 	struct tl_call_key key;
-	struct tl_call_block open; /* being filled */
+	uint8_t *bytes; /* of the block being filled */
+	uint32_t length, capacity, count;
+	bool has_times;
 	int64_t last_begin;
-	uint8_t *durations, *begins; /* encoded so far */
-	size_t duration_length, duration_capacity, begin_length, begin_capacity;
+	int64_t base_ts;
 	int64_t longest[TL_CALL_LONGEST]; /* the last is the shortest of them */
 };
 
@@ -101,9 +103,9 @@ struct tl_call_blocks {
 	struct tl_call_group *groups;
 	size_t group_count, group_capacity;
 	struct tl_index index;
-	uint32_t last; /* group of the call before */
-	uint8_t *scratch;
-	size_t scratch_capacity;
+	uint32_t last;	 /* group of the call before */
+	size_t buffered; /* bytes of all blocks being filled, with what they may grow by */
+	struct tl_call_entry *scratch;
 	tl_call_block_fn put;
 	void *payload;
 };
@@ -114,8 +116,8 @@ int tl_call_blocks_add(struct tl_call_blocks *blocks, const struct tl_call_key *
 int tl_call_blocks_flush(struct tl_call_blocks *blocks, struct tl_error *err);
 void tl_call_blocks_release(struct tl_call_blocks *blocks);
 /* `calls` has room for block->count. TL_STORE if the bytes are not those of such a block. */
-int tl_call_block_read(const struct tl_call_block *block, bool want_times,
-		       struct tl_call_entry *calls, struct tl_error *err);
+int tl_call_block_read(const struct tl_call_block *block, struct tl_call_entry *calls,
+		       struct tl_error *err);
 
 #define TL_CALL_BLOCK_INSERT                                                                 \
 	"INSERT INTO call_block(source_id, thread_id, name_id, operation_id, kind, timing, " \

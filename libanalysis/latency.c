@@ -33,9 +33,15 @@ static int check_ns(const int64_t *ns, size_t n, struct tl_error *err)
 	return TL_OK;
 }
 
+/* sqrt(2) with 63 binary places, rounded down: shifted, the last integer below 2^(k + 1/2). */
+#define SQRT_2 0xb504f333f9de6484u
+
+/* 1 + floor(2 log2(ns)), without a logarithm: this is done for every call. */
 uint32_t tl_latency_bin(int64_t ns)
 {
-	return 1 + (uint32_t)floor(2 * log2(ns > 1 ? (double)ns : 1.0));
+	unsigned k = ns > 1 ? 63 - (unsigned)__builtin_clzll((unsigned long long)ns) : 0;
+
+	return 1 + 2 * k + (ns > 1 && (uint64_t)ns > SQRT_2 >> (63 - k));
 }
 
 /* ---- modes ------------------------------------------------------------------------------------ */

@@ -319,7 +319,7 @@ CREATE TABLE call_block (
 	base_ts INTEGER, -- begin of the first call in the block; NULL: no times
 	first_ts INTEGER, -- earliest begin
 	last_ts INTEGER, -- latest begin
-	calls BLOB NOT NULL -- durations with flags, and begins
+	calls BLOB NOT NULL -- duration, flags and begin of each
 ) STRICT;
 
 -- Derived from syscall: sums per thread, call and stack, of calls that have stacks.

@@ -316,8 +316,8 @@ static int finish_sum(struct walk *w, const struct tl_call_key *key, struct tl_e
 		ret = tl_syscalls_buckets(q, w->timed.ns, n, &sum->buckets, &sum->first_bucket,
 					  &sum->bucket_count, err);
 	if (ret == TL_OK)
-		ret = tl_syscalls_list(q, key->thread_id, key->name_id, &w->longest, &sum->longest,
-				       &sum->longest_count, err);
+		ret = tl_syscalls_list(q, key->thread_id, key->name_id, &w->longest, -1,
+				       &sum->longest, &sum->longest_count, err);
 	tl_latency_quantiles(sum->quantile_ns, quantile_p, TL_SYSCALL_QUANTILES, w->timed.ns, n);
 	sum->share_ratio = (double)w->inside_ns; /* until the thread's time is known */
 	if (ret == TL_OK)
@@ -661,8 +661,6 @@ static int answer(struct tl_syscall_question *q, struct tl_error *err)
 	if (ret == TL_OK)
 		ret = check_found(q, err);
 	if (ret == TL_OK)
-		ret = tl_syscalls_detail(q, err);
-	if (ret == TL_OK)
 		sort_answer(q->out);
 	return ret;
 }
@@ -676,10 +674,15 @@ int tl_syscalls(struct tl_store *store, const struct tl_syscall_options *opt,
 	memset(out, 0, sizeof(*out));
 	q.arena = tl_alloc(1, sizeof(*q.arena), err);
 	out->memory = q.arena;
-	ret = q.arena ? tl_syscalls_load(&q, err) : TL_NOMEM;
-	if (ret == TL_OK)
-		ret = answer(&q, err);
-	tl_syscalls_unload(&q);
+	/* one view of the case, and one lock for all that is read */
+	ret = q.arena ? tl_store_execute(store, "BEGIN", err) : TL_NOMEM;
+	if (ret == TL_OK) {
+		ret = tl_syscalls_load(&q, err);
+		if (ret == TL_OK)
+			ret = answer(&q, err);
+		tl_syscalls_unload(&q);
+		tl_store_execute(store, "COMMIT", NULL);
+	}
 	if (ret < 0)
 		tl_syscalls_release(out);
 	return ret;

@@ -81,13 +81,13 @@ struct tl_syscall_question {
 	size_t sum_capacity, outlier_capacity, wait_capacity, open_capacity, thread_out_capacity;
 	struct tl_few *fews; /* groups with few calls, to be judged by those of all threads */
 	size_t few_count, few_capacity;
-	struct tl_call_detail *details; /* calls whose rows are wanted */
-	size_t detail_count, detail_capacity;
 };
 
 /* ---- syscalls_load.c ---- */
 
 int tl_syscalls_load(struct tl_syscall_question *q, struct tl_error *err);
+/* Only what tl_syscalls_text needs; the same unload. */
+int tl_syscalls_load_texts(struct tl_syscall_question *q, struct tl_error *err);
 void tl_syscalls_unload(struct tl_syscall_question *q);
 /* Never NULL: threads that the case does not know are added. */
 int tl_syscalls_thread(struct tl_syscall_question *q, int64_t thread_id, size_t *index,
@@ -158,11 +158,10 @@ void tl_syscalls_release_fews(struct tl_syscall_question *q);
 
 /* ---- syscalls_detail.c ---- */
 
-/* Lists calls in the answer; what only their rows know is filled in by tl_syscalls_detail. */
+/* Lists calls in the answer, those longer than `above_ns`. */
 int tl_syscalls_list(struct tl_syscall_question *q, int64_t thread_id, int64_t name_id,
-		     const struct tl_longest *longest, const struct tl_syscall_one **out,
+		     const struct tl_longest *longest, double above_ns, struct tl_syscall_one **out,
 		     size_t *count, struct tl_error *err);
-int tl_syscalls_detail(struct tl_syscall_question *q, struct tl_error *err);
 int tl_syscalls_open_calls(struct tl_syscall_question *q, struct tl_error *err);
 
 /* Buckets of durations, cut to those that hold something. */

@@ -7,11 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct tl_call_detail {
-	struct tl_syscall_one *one;
-	int64_t thread_id, name_id;
-};
-
 /* ---- listing ------------------------------------------------------------------------------------ */
 
 /* The last step that began before, if it had not ended. */
@@ -35,9 +30,9 @@ static int list_one(struct tl_syscall_question *q, const struct tl_long_call *ca
 {
 	const struct tl_call_step *step = call->has_ts ? find_step(q, call->ts) : NULL;
 
-	*one = (struct tl_syscall_one) { .has_ts = call->has_ts,
-					 .ts = call->ts,
-					 .duration_ns = call->duration_ns };
+	one->has_ts = call->has_ts;
+	one->ts = call->ts;
+	one->duration_ns = call->duration_ns;
 	if (step) {
 		one->has_step = step->has_number;
 		one->step = step->number;
@@ -47,27 +42,23 @@ static int list_one(struct tl_syscall_question *q, const struct tl_long_call *ca
 }
 
 int tl_syscalls_list(struct tl_syscall_question *q, int64_t thread_id, int64_t name_id,
-		     const struct tl_longest *longest, const struct tl_syscall_one **out,
+		     const struct tl_longest *longest, double above_ns, struct tl_syscall_one **out,
 		     size_t *count, struct tl_error *err)
 {
-	size_t n = longest->count < q->opt->longest_count ? longest->count : q->opt->longest_count;
-	struct tl_syscall_one *list;
-	int ret;
+	size_t n = 0;
+	int ret = TL_OK;
 
-	*out = NULL;
-	*count = 0;
-	if (!n)
-		return TL_OK;
-	list = tl_arena_alloc(q->arena, n * sizeof(*list), err);
-	ret = list ? tl_grow(&q->details, &q->detail_capacity, q->detail_count + n, err) : TL_NOMEM;
-	for (size_t i = 0; i < n && ret == TL_OK; i++) {
-		ret = list_one(q, &longest->calls[i], &list[i], err);
-		q->details[q->detail_count++] = (struct tl_call_detail) { .one = &list[i],
-									  .thread_id = thread_id,
-									  .name_id = name_id };
-	}
-	*out = list;
+	while (n < longest->count && n < q->opt->longest_count &&
+	       (double)longest->calls[n].duration_ns > above_ns)
+		n++;
 	*count = n;
+	*out = n ? tl_arena_alloc(q->arena, n * sizeof(**out), err) : NULL;
+	if (n && !*out)
+		return TL_NOMEM;
+	for (size_t i = 0; i < n && ret == TL_OK; i++) {
+		(*out)[i] = (struct tl_syscall_one) { .thread_id = thread_id, .name_id = name_id };
+		ret = list_one(q, &longest->calls[i], &(*out)[i], err);
+	}
 	return ret;
 }
 
@@ -99,34 +90,52 @@ static int fill(struct tl_syscall_question *q, struct tl_statement *st, struct t
 }
 
 static int look_up(struct tl_syscall_question *q, struct tl_statement *st,
-		   const struct tl_call_detail *d, struct tl_error *err)
+		   struct tl_syscall_one *one, struct tl_error *err)
 {
 	int ret;
 
-	tl_bind_i64(st, 1, d->one->ts);
-	tl_bind_i64(st, 2, d->name_id);
-	if (d->thread_id)
-		tl_bind_i64(st, 3, d->thread_id);
+	tl_bind_i64(st, 1, one->ts);
+	tl_bind_i64(st, 2, one->name_id);
+	if (one->thread_id)
+		tl_bind_i64(st, 3, one->thread_id);
 	else
 		tl_bind_null(st, 3);
 	ret = tl_statement_step(st, err);
 	if (ret > 0)
-		ret = fill(q, st, d->one, err);
+		ret = fill(q, st, one, err);
 	tl_statement_reset(st);
 	return ret < 0 ? ret : TL_OK;
 }
 
-static int look_up_all(struct tl_syscall_question *q, struct tl_error *err)
+static int by_begin(const void *left, const void *right)
 {
-	struct tl_statement *st;
-	int ret = tl_statement_open(&st, q->store,
-				    ROW_SQL " WHERE ts = ? AND name_id = ? AND thread_id IS ? "
-					    "ORDER BY syscall_id LIMIT 1",
-				    ROW_COLUMNS, err);
+	const struct tl_syscall_one *a = *(struct tl_syscall_one *const *)left;
+	const struct tl_syscall_one *b = *(struct tl_syscall_one *const *)right;
 
-	for (size_t i = 0; i < q->detail_count && ret == TL_OK; i++)
-		ret = look_up(q, st, &q->details[i], err);
+	return a->ts < b->ts ? -1 : a->ts > b->ts;
+}
+
+/* In order of time: neighbours stand on the same pages. */
+static int look_up_each(struct tl_syscall_question *q, struct tl_syscall_one *const *ones,
+			size_t count, struct tl_error *err)
+{
+	struct tl_syscall_one **sorted = tl_alloc(count, sizeof(*sorted), err);
+	struct tl_statement *st = NULL;
+	int ret = sorted ? tl_statement_open(&st, q->store,
+					     ROW_SQL
+					     " WHERE ts = ? AND name_id = ? AND thread_id IS ? "
+					     "ORDER BY syscall_id LIMIT 1",
+					     ROW_COLUMNS, err)
+			 : TL_NOMEM;
+
+	if (ret == TL_OK) {
+		memcpy(sorted, ones, count * sizeof(*sorted));
+		qsort(sorted, count, sizeof(*sorted), by_begin);
+	}
+	for (size_t i = 0; i < count && ret == TL_OK; i++)
+		ret = look_up(q, st, sorted[i], err);
 	tl_statement_close(st);
+	free(sorted);
 	return ret;
 }
 
@@ -136,8 +145,9 @@ static uint64_t hash_of(int64_t thread_id, int64_t name_id, bool has_ts, int64_t
 			   has_ts ? (uint64_t)ts : ~(uint64_t)dur);
 }
 
-static int fill_matching(struct tl_syscall_question *q, const struct tl_index *index,
-			 struct tl_statement *st, struct tl_error *err)
+static int fill_matching(struct tl_syscall_question *q, struct tl_syscall_one *const *ones,
+			 const struct tl_index *index, struct tl_statement *st,
+			 struct tl_error *err)
 {
 	int64_t thread_id = tl_column_i64(st, ROW_THREAD), name_id = tl_column_i64(st, ROW_NAME);
 	int64_t ts = tl_column_i64(st, ROW_TS), dur = tl_column_i64(st, ROW_DUR), found;
@@ -148,10 +158,9 @@ static int fill_matching(struct tl_syscall_question *q, const struct tl_index *i
 	while (ret == TL_OK &&
 	       (found = tl_index_find(index, hash_of(thread_id, name_id, has_ts, ts, dur),
 				      &probe)) >= 0) {
-		const struct tl_call_detail *d = &q->details[found];
-		struct tl_syscall_one *one = d->one;
+		struct tl_syscall_one *one = ones[found];
 
-		if (one->has_detail || d->thread_id != thread_id || d->name_id != name_id ||
+		if (one->has_detail || one->thread_id != thread_id || one->name_id != name_id ||
 		    one->has_ts != has_ts || (has_ts ? one->ts != ts : one->duration_ns != dur))
 			continue;
 		ret = fill(q, st, one, err);
@@ -160,25 +169,23 @@ static int fill_matching(struct tl_syscall_question *q, const struct tl_index *i
 }
 
 /* Without an index on times, one pass over the rows is cheaper than a search for each. */
-static int scan(struct tl_syscall_question *q, struct tl_error *err)
+static int scan(struct tl_syscall_question *q, struct tl_syscall_one *const *ones, size_t count,
+		struct tl_error *err)
 {
 	struct tl_index index = { 0 };
 	struct tl_statement *st = NULL;
 	int ret = TL_OK;
 
-	for (size_t i = 0; i < q->detail_count && ret == TL_OK; i++) {
-		const struct tl_call_detail *d = &q->details[i];
-
+	for (size_t i = 0; i < count && ret == TL_OK; i++)
 		ret = tl_index_add(&index,
-				   hash_of(d->thread_id, d->name_id, d->one->has_ts, d->one->ts,
-					   d->one->duration_ns),
+				   hash_of(ones[i]->thread_id, ones[i]->name_id, ones[i]->has_ts,
+					   ones[i]->ts, ones[i]->duration_ns),
 				   (uint32_t)i, err);
-	}
 	if (ret == TL_OK)
 		ret = tl_statement_open(&st, q->store, ROW_SQL " WHERE dur NOT NULL", ROW_COLUMNS,
 					err);
 	while (ret >= 0 && (ret = tl_statement_step(st, err)) > 0) {
-		int status = fill_matching(q, &index, st, err);
+		int status = fill_matching(q, ones, &index, st, err);
 
 		ret = status < 0 ? status : ret;
 	}
@@ -187,15 +194,28 @@ static int scan(struct tl_syscall_question *q, struct tl_error *err)
 	return ret;
 }
 
-int tl_syscalls_detail(struct tl_syscall_question *q, struct tl_error *err)
+int tl_syscalls_look_up(struct tl_store *store, struct tl_syscalls *calls,
+			struct tl_syscall_one *const *ones, size_t count, struct tl_error *err)
 {
+	struct tl_syscall_question q = { .store = store, .out = calls, .arena = calls->memory };
 	bool has_untimed = false;
+	int ret;
 
-	for (size_t i = 0; i < q->detail_count; i++)
-		has_untimed |= !q->details[i].one->has_ts;
-	if (!q->detail_count)
+	for (size_t i = 0; i < count; i++)
+		has_untimed |= !ones[i]->has_ts;
+	if (!count)
 		return TL_OK;
-	return has_untimed || tl_store_is_temporary(q->store) ? scan(q, err) : look_up_all(q, err);
+	ret = tl_store_execute(store, "BEGIN", err);
+	if (ret < 0)
+		return ret;
+	ret = tl_syscalls_load_texts(&q, err);
+	if (ret == TL_OK && (has_untimed || tl_store_is_temporary(store)))
+		ret = scan(&q, ones, count, err);
+	else if (ret == TL_OK)
+		ret = look_up_each(&q, ones, count, err);
+	tl_syscalls_unload(&q);
+	tl_store_execute(store, "COMMIT", NULL);
+	return ret;
 }
 
 /* ---- calls without an end ------------------------------------------------------------------------- */

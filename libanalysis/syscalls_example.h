@@ -137,4 +137,10 @@ static inline const struct tl_syscall_sum *sum_of(int32_t tid, const char *name)
 	return NULL;
 }
 
+static inline const struct tl_syscall_one *look_up(struct tl_syscall_one *one)
+{
+	assert_int_equal(tl_syscalls_look_up(store, &calls, &one, 1, &err), TL_OK);
+	return one;
+}
+
 #endif

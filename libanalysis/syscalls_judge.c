@@ -187,7 +187,7 @@ static int name_outlier(struct tl_syscall_question *q, struct tl_syscall_outlier
 					  err);
 	if (ret == TL_OK)
 		ret = tl_syscalls_list(q, q->threads[thread].thread_id, name_id, longest,
-				       &o->longest, &o->longest_count, err);
+				       o->threshold_ns, &o->longest, &o->longest_count, err);
 	return ret;
 }
 

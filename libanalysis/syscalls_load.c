@@ -537,7 +537,7 @@ int tl_syscalls_read(struct tl_syscall_question *q, const struct tl_call_part *p
 	ret = tl_statement_step(q->read_block, err);
 	if (ret > 0) {
 		block.bytes = tl_column_text(q->read_block, 0, &block.length);
-		ret = tl_call_block_read(&block, true, calls, err);
+		ret = tl_call_block_read(&block, calls, err);
 	} else if (ret == 0) {
 		ret = tl_fail(err, TL_STORE, "a block of calls vanished");
 	}
@@ -564,6 +564,12 @@ bool tl_syscalls_is_asked(const struct tl_syscall_question *q, const struct tl_c
 
 /* ---- all of it ---- */
 
+int tl_syscalls_load_texts(struct tl_syscall_question *q, struct tl_error *err)
+{
+	return tl_statement_open(&q->find_text, q->store,
+				 "SELECT text FROM string WHERE string_id = ?", "text", err);
+}
+
 int tl_syscalls_load(struct tl_syscall_question *q, struct tl_error *err)
 {
 	int ret = compile(&q->thread_pattern, &q->has_thread_pattern, q->opt->thread_pattern, err);
@@ -571,8 +577,7 @@ int tl_syscalls_load(struct tl_syscall_question *q, struct tl_error *err)
 	if (ret == TL_OK)
 		ret = compile(&q->name_pattern, &q->has_name_pattern, q->opt->name_pattern, err);
 	if (ret == TL_OK)
-		ret = tl_statement_open(&q->find_text, q->store,
-					"SELECT text FROM string WHERE string_id = ?", "text", err);
+		ret = tl_syscalls_load_texts(q, err);
 	if (ret == TL_OK)
 		ret = tl_statement_open(&q->read_block, q->store,
 					"SELECT calls FROM call_block WHERE rowid = ?", "calls",
@@ -616,6 +621,5 @@ void tl_syscalls_unload(struct tl_syscall_question *q)
 	free(q->steps);
 	free(q->parts);
 	free(q->text_slots);
-	free(q->details);
 	tl_syscalls_release_fews(q);
 }
