@@ -100,6 +100,7 @@ static int parse_steps(const char *text, struct tl_syscall_options *question, st
 static int parse_thread(const char *text, struct tl_syscall_options *question, int32_t **tids,
 			struct tl_error *err)
 {
+	const char *whole = text;
 	size_t capacity = 0;
 
 	if (!text)
@@ -114,7 +115,7 @@ static int parse_thread(const char *text, struct tl_syscall_options *question, i
 
 		if (!used || id > INT32_MAX || (text[used] && !text[used + 1]))
 			return tl_fail(err, TL_USAGE, "--thread: '%.100s' is no list of thread ids",
-				       text);
+				       whole);
 		if (tl_grow(tids, &capacity, question->tid_count + 1, err) < 0)
 			return TL_NOMEM;
 		(*tids)[question->tid_count++] = (int32_t)id;

@@ -219,10 +219,10 @@ static int draw(struct print *p, const struct histogram *h, struct tl_error *err
 	return print_text(p, &text, err);
 }
 
-static bool is_idle_wait(const struct print *p, const struct tl_syscall_sum *sum)
+/* Most of its time means nothing. */
+static bool is_idle_wait(const struct tl_syscall_sum *sum)
 {
-	return sum->is_wait &&
-	       (thread_of(p, sum->thread)->is_idle || sum->timer_count == sum->call_count);
+	return sum->idle_ns > 0 && (double)sum->idle_ns >= 0.5 * (double)sum->total_ns;
 }
 
 /* Of the worst outliers; where there are none, of the calls that took most time. */
@@ -250,7 +250,7 @@ static int draw_histograms(struct print *p, struct tl_error *err)
 			s->bucket_count, s->buckets, 0,		s->timed_count
 		};
 
-		if (is_idle_wait(p, s) || !s->timed_count)
+		if (is_idle_wait(s) || !s->timed_count)
 			continue;
 		ret = draw(p, &h, err);
 		drawn++;
@@ -311,16 +311,20 @@ static const struct column sum_columns[] = {
 	{ "p99_ns", "p99", COLUMN_DURATION, false },
 	{ "p99_9_ns", "p99.9", COLUMN_DURATION, false },
 	{ "max_ns", "max", COLUMN_DURATION, false },
-	{ "is_idle_wait", "idle", COLUMN_FLAG, false },
+	{ "wait_ns", "in waits", COLUMN_DURATION, true },
+	{ "idle_ns", "in idle waits", COLUMN_DURATION, true },
+	{ "idle_ratio", "idle", COLUMN_RATIO, false },
 };
 
 static int print_sums(struct print *p, struct tl_error *err)
 {
 	const struct tl_syscalls *c = p->calls;
-	int ret = output_table(p->output, "calls",
-			       "Calls of each thread, by the time they took; share: of the time "
-			       "from the thread's first call to the end of its last",
-			       sum_columns, COUNT(sum_columns), err);
+	int ret = output_table(
+		p->output, "calls",
+		"Calls of each thread, by the time they took without idle waits. share: of the time "
+		"from the thread's first call to the end of its last; idle: of "
+		"the total, in idle waits",
+		sum_columns, COUNT(sum_columns), err);
 
 	for (size_t i = 0; i < c->sum_count && !is_cut(p, i) && ret == TL_OK; i++) {
 		const struct tl_syscall_sum *s = &c->sums[i];
@@ -344,7 +348,10 @@ static int print_sums(struct print *p, struct tl_error *err)
 			cell_ns(s->quantile_ns[2]),
 			cell_ns(s->quantile_ns[3]),
 			is_timed ? cell_integer(s->max_ns) : cell_unknown(),
-			cell_flag(is_idle_wait(p, s)),
+			cell_integer(s->wait_ns),
+			cell_integer(s->idle_ns),
+			s->total_ns ? cell_real((double)s->idle_ns / (double)s->total_ns)
+				    : cell_unknown(),
 		};
 
 		ret = output_row(p->output, cells, err);
@@ -477,7 +484,7 @@ static int print_longest(struct print *p, struct tl_error *err)
 	for (size_t i = 0; i < c->sum_count && ret == TL_OK; i++) {
 		const struct tl_syscall_sum *s = &c->sums[i];
 
-		if (!is_machine && is_idle_wait(p, s))
+		if (!is_machine && is_idle_wait(s))
 			continue;
 		ret = add_list(&list, &count, &capacity, s->longest, s->longest_count, s->name,
 			       s->thread, err);

@@ -65,9 +65,10 @@ struct tl_syscall_sum {
 	uint32_t thread; /* of threads */
 	const char *name;
 	enum tl_call_kind kind;
-	bool is_wait; /* it waits, with every operation that was seen */
 	uint64_t call_count, error_count, timed_count, timer_count;
 	int64_t total_ns;   /* of the timed ones; the same below */
+	int64_t wait_ns;    /* of it, in calls that wait */
+	int64_t idle_ns;    /* of it, in idle waits: of an idle thread, or ended by their timer */
 	double share_ratio; /* of thread.wall_ns; NaN unknown */
 	int64_t min_ns, max_ns;
 	double quantile_ns[TL_SYSCALL_QUANTILES]; /* NaN: none is timed */
@@ -135,7 +136,7 @@ struct tl_syscall_source {
 
 struct tl_syscalls {
 	struct tl_syscall_thread *threads;
-	struct tl_syscall_sum *sums;	     /* most time first */
+	struct tl_syscall_sum *sums;	     /* most time first, but for idle waits */
 	struct tl_syscall_outlier *outliers; /* most cost first */
 	struct tl_syscall_wait *waits;	     /* most time first */
 	struct tl_syscall_open *opens;	     /* those that do not wait first, then oldest first */

@@ -286,9 +286,10 @@ static int walk_operation(struct walk *w, const struct tl_call_part *parts, size
 
 	begin_judgement(w, parts);
 	w->judgement.part_count = count;
-	w->sum.is_wait &= parts->block.key.is_wait;
 	for (size_t i = 0; i < count && ret == TL_OK; i++)
 		ret = add_part(w, &parts[i], is_wanted, err);
+	w->sum.idle_ns += w->judgement.timer_ns; /* more if the thread turns out to be idle */
+	w->sum.wait_ns += w->judgement.is_wait ? w->judgement.total_ns : 0;
 	if (ret == TL_OK)
 		ret = note_wait(w, err);
 	if (ret == TL_OK && is_wanted)
@@ -337,7 +338,7 @@ static int walk_name(struct walk *w, const struct tl_call_part *parts, size_t co
 	bool is_wanted = true;
 	int ret;
 
-	w->sum = (struct tl_syscall_sum) { .kind = key->kind, .is_wait = true };
+	w->sum = (struct tl_syscall_sum) { .kind = key->kind };
 	w->longest = (struct tl_longest) { .limit = w->longest.limit };
 	w->timed.count = 0;
 	w->inside_ns = 0;
@@ -389,7 +390,7 @@ static int judge_idle(struct walk *w, const struct tl_call_part *parts, size_t c
 		const struct tl_syscall_outlier *o = &w->candidates[i].outlier;
 		double before;
 
-		if (!o->has_since || !o->operation || strncmp(o->operation, "FUTEX_", 6) != 0)
+		if (!o->has_since || !w->candidates[i].is_wait)
 			continue;
 		ret = wait_ratio_before(w, parts, count, o->since_ns, &before, err);
 		*is_idle = before >= TL_IDLE_RATIO;
@@ -473,6 +474,8 @@ static void finish_thread(struct walk *w, size_t first_sum, bool is_idle, double
 	for (size_t i = first_sum; i < out->sum_count; i++) {
 		double inside_ns = out->sums[i].share_ratio;
 
+		if (is_idle)
+			out->sums[i].idle_ns = out->sums[i].wait_ns;
 		out->sums[i].share_ratio = answer && answer->has_wall && answer->wall_ns > 0
 						   ? inside_ns / (double)answer->wall_ns
 						   : NAN;
@@ -559,10 +562,14 @@ static int by_text(const char *a, const char *b)
 	return strcmp(a ? a : "", b ? b : "");
 }
 
-static int by_total(const void *left, const void *right)
+/* Idle waits mean nothing, however long: they come last. */
+static int by_time(const void *left, const void *right)
 {
 	const struct tl_syscall_sum *a = left, *b = right;
+	int64_t a_ns = a->total_ns - a->idle_ns, b_ns = b->total_ns - b->idle_ns;
 
+	if (a_ns != b_ns)
+		return a_ns > b_ns ? -1 : 1;
 	if (a->total_ns != b->total_ns)
 		return a->total_ns > b->total_ns ? -1 : 1;
 	if (a->call_count != b->call_count)
@@ -628,7 +635,7 @@ static int check_found(const struct tl_syscall_question *q, struct tl_error *err
 static void sort_answer(struct tl_syscalls *out)
 {
 	if (out->sum_count)
-		qsort(out->sums, out->sum_count, sizeof(*out->sums), by_total);
+		qsort(out->sums, out->sum_count, sizeof(*out->sums), by_time);
 	if (out->outlier_count)
 		qsort(out->outliers, out->outlier_count, sizeof(*out->outliers), by_cost);
 	if (out->wait_count)

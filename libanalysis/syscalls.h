@@ -151,8 +151,11 @@ struct tl_call_judgement {
 /* Judges and, for an outlier that counts whatever its thread is, adds it to the answer. */
 int tl_syscalls_judge(struct tl_syscall_question *q, struct tl_call_judgement *j,
 		      struct tl_syscall_outlier *found, bool *is_outlier, struct tl_error *err);
-/* Where in `ns` (in order of time) calls of a slower mode begin; n: nowhere. */
-size_t tl_call_onset(const int64_t *ns, size_t n);
+/*
+ * Where in `ns` (in order of time) calls of at least *cut_ns begin to be frequent that were rare
+ * before; n: nowhere, or `err` says why it could not be looked for.
+ */
+size_t tl_call_onset(const int64_t *ns, size_t n, int64_t *cut_ns, struct tl_error *err);
 int tl_syscalls_judge_fews(struct tl_syscall_question *q, struct tl_error *err);
 void tl_syscalls_release_fews(struct tl_syscall_question *q);
 

@@ -271,7 +271,8 @@ static void age_open(struct tl_syscall_question *q, struct tl_statement *st,
 		     struct tl_syscall_open *open)
 {
 	const struct tl_call_source *source = tl_syscalls_source(q, tl_column_i64(st, OPEN_SOURCE));
-	bool has_end = open->outcome == TL_CALL_KILLED && !tl_column_is_null(st, OPEN_END);
+	bool has_end = (open->outcome == TL_CALL_KILLED || open->outcome == TL_CALL_NO_RETURN) &&
+		       !tl_column_is_null(st, OPEN_END);
 	int64_t end = has_end ? tl_column_i64(st, OPEN_END) : source ? source->last_ts : 0;
 
 	open->has_ts = !tl_column_is_null(st, OPEN_TS);
@@ -298,6 +299,14 @@ static void note_life(struct tl_call_thread *thread, const struct tl_syscall_ope
 		thread->wait_ns += open->age_ns;
 }
 
+/* A thread that ends itself is not inside a call for long. */
+static bool is_end_of_thread(const struct tl_syscall_open *open)
+{
+	return open->outcome == TL_CALL_NO_RETURN &&
+	       (!strcmp(open->name, "exit") || !strcmp(open->name, "exit_group") ||
+		!strcmp(open->name, "_exit"));
+}
+
 static int add_open(struct tl_syscall_question *q, struct tl_statement *st, struct tl_error *err)
 {
 	struct tl_syscall_open open = { .outcome = (enum tl_call_outcome)tl_column_i64(
@@ -309,7 +318,7 @@ static int add_open(struct tl_syscall_question *q, struct tl_statement *st, stru
 
 	if (ret == TL_OK)
 		ret = tl_syscalls_thread(q, tl_column_i64(st, OPEN_THREAD), &index, err);
-	if (ret < 0)
+	if (ret < 0 || is_end_of_thread(&open))
 		return ret;
 	age_open(q, st, &open);
 	open.is_wait = is_waiting(&open);
@@ -345,7 +354,7 @@ int tl_syscalls_open_calls(struct tl_syscall_question *q, struct tl_error *err)
 		"SELECT c.source_id, c.thread_id, c.ts, c.name_id, c.operation_id, c.outcome, "
 		"c.path_id, c.line, t.end_ts, c.args FROM syscall c LEFT JOIN thread t USING "
 		"(thread_id) "
-		"WHERE c.outcome > 1 AND c.outcome IN (3, 4, 5) ORDER BY c.syscall_id",
+		"WHERE c.outcome > 1 AND c.outcome < 6 ORDER BY c.syscall_id",
 		"source_id thread_id ts name_id operation_id outcome path_id line end_ts args",
 		err);
 

@@ -9,46 +9,72 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ONSET_CALLS	 40   /* below, no beginning can be told */
-#define ONSET_BEFORE	 20u  /* calls that what is usual is learnt from */
-#define ONSET_AFTER	 5u   /* slow ones */
-#define ONSET_SCORE	 2.5  /* Kolmogorov's statistic: p = 2 exp(-2 s^2) = 7e-6 */
-#define ONSET_RATE_RATIO 10.0 /* slow calls after against before */
-#define ONSET_RATE_MAX	 0.05 /* before: what is rarer than this is no mode of its own there */
+#define ONSET_CALLS	 40	 /* below, no beginning can be told */
+#define ONSET_BEFORE	 20u	 /* calls that what is usual is learnt from */
+#define ONSET_AFTER	 5u	 /* slow ones */
+#define ONSET_SCORE	 2.5	 /* Kolmogorov's statistic: p = 2 exp(-2 s^2) = 7e-6 */
+#define ONSET_RATE_RATIO 10.0	 /* slow calls after against before */
+#define ONSET_RATE_MAX	 0.05	 /* before: what is rarer than this is not usual there */
+#define ONSET_PIECES	 64	 /* the place is looked for between them first */
+#define POOL_FLOOR_NS	 5000000 /* a single call of some milliseconds may be the tracer's doing */
 
 /* ---- since when ------------------------------------------------------------------------------- */
 
-/*
- * Calls slower than `cut`, in order of time: where do they begin to be frequent? The largest
- * distance between their count so far and what an even spread would give.
- */
-static size_t onset_of_cut(const int64_t *ns, size_t n, int64_t cut, double *score)
-{
-	double rate = 0, worst = 0, sum = 0, before = 0, after;
-	size_t at = n;
+/* Calls by piece of time and by duration: [piece][bin] counts those of the bin and slower ones. */
+struct spread {
+	uint32_t slower[ONSET_PIECES][TL_LATENCY_BINS];
+	size_t begin[ONSET_PIECES + 1]; /* of each piece */
+};
 
-	*score = 0;
-	for (size_t i = 0; i < n; i++)
-		rate += ns[i] >= cut;
-	rate /= (double)n;
-	if (rate <= 0 || rate >= 1)
-		return n;
-	for (size_t i = 0; i < n; i++) {
-		sum += (ns[i] >= cut) - rate;
-		if (sum < worst) {
-			worst = sum;
-			at = i + 1;
+static void spread_out(struct spread *s, const int64_t *ns, size_t n)
+{
+	memset(s->slower, 0, sizeof(s->slower));
+	for (size_t p = 0; p <= ONSET_PIECES; p++)
+		s->begin[p] = n * p / ONSET_PIECES;
+	for (size_t p = 0; p < ONSET_PIECES; p++) {
+		for (size_t i = s->begin[p]; i < s->begin[p + 1]; i++)
+			s->slower[p][tl_latency_bin(ns[i])]++;
+		for (uint32_t bin = TL_LATENCY_BINS - 1; bin-- > 0;)
+			s->slower[p][bin] += s->slower[p][bin + 1];
+	}
+}
+
+/* Slow calls are rare before a place and frequent behind it. */
+static bool is_onset(double before, size_t before_count, double after, size_t after_count)
+{
+	double rate_before = before_count ? before / (double)before_count : 1;
+
+	return before_count >= ONSET_BEFORE && after_count && after >= ONSET_AFTER &&
+	       rate_before <= ONSET_RATE_MAX &&
+	       after / (double)after_count >= ONSET_RATE_RATIO * rate_before;
+}
+
+/*
+ * Between which pieces do calls of `bin` and slower ones begin to be frequent? Where their count so
+ * far is farthest below that of an even spread. 0: nowhere.
+ */
+static size_t onset_piece(const struct spread *s, uint32_t bin, double *score)
+{
+	double n = (double)s->begin[ONSET_PIECES], slow = 0, rate, seen = 0, worst = 0, before = 0;
+	size_t at = 0;
+
+	for (size_t p = 0; p < ONSET_PIECES; p++)
+		slow += s->slower[p][bin];
+	rate = slow / n;
+	for (size_t p = 0; p + 1 < ONSET_PIECES; p++) {
+		double distance;
+
+		seen += s->slower[p][bin];
+		distance = seen - rate * (double)s->begin[p + 1];
+		if (distance < worst) {
+			worst = distance;
+			before = seen;
+			at = p + 1;
 		}
 	}
-	if (at < ONSET_BEFORE || at >= n)
-		return n;
-	for (size_t i = 0; i < at; i++)
-		before += ns[i] >= cut;
-	after = rate * (double)n - before;
-	if (after < ONSET_AFTER || before / (double)at > ONSET_RATE_MAX ||
-	    after / (double)(n - at) < ONSET_RATE_RATIO * before / (double)at)
-		return n;
-	*score = -worst / sqrt((double)n * rate * (1 - rate));
+	if (!at || !is_onset(before, s->begin[at], slow - before, (size_t)n - s->begin[at]))
+		return 0;
+	*score = -worst / sqrt(n * rate * (1 - rate));
 	return at;
 }
 
@@ -60,25 +86,52 @@ static int64_t bin_begin_ns(uint32_t bin)
 	return bin < 2 ? 0 : ns < 9e18 ? (int64_t)ns : INT64_MAX;
 }
 
-size_t tl_call_onset(const int64_t *ns, size_t n)
+/* The call itself, among those of the pieces around the place. */
+static size_t refine(const struct spread *s, size_t piece, const int64_t *ns, int64_t cut_ns)
 {
-	struct tl_latency_modes modes;
-	double best = ONSET_SCORE;
-	size_t onset = n;
+	size_t first = s->begin[piece - 1], last = s->begin[piece + 1], best = s->begin[piece];
+	double rate = 0, sum = 0, worst = 0;
 
-	if (n < ONSET_CALLS || tl_latency_modes(&modes, ns, n, NULL) < 0)
-		return n;
-	for (size_t i = 1; i < modes.count; i++) {
-		double score;
-		size_t at = onset_of_cut(ns, n, bin_begin_ns(modes.mode[i].first_bin), &score);
-
-		/* of equals the slower mode: its calls are the ones to be found */
-		if (at < n && score >= best) {
-			best = score;
-			onset = at;
+	for (size_t i = first; i < last; i++)
+		rate += ns[i] >= cut_ns;
+	rate /= (double)(last - first);
+	for (size_t i = first; i < last; i++) {
+		sum += (ns[i] >= cut_ns) - rate;
+		if (sum < worst) {
+			worst = sum;
+			best = i + 1;
 		}
 	}
-	return onset;
+	return best > 0 && best < s->begin[ONSET_PIECES] ? best : s->begin[piece];
+}
+
+size_t tl_call_onset(const int64_t *ns, size_t n, int64_t *cut_ns, struct tl_error *err)
+{
+	struct spread *s;
+	double best = ONSET_SCORE;
+	size_t piece = 0;
+	uint32_t cut = 0;
+
+	if (n < ONSET_CALLS)
+		return n;
+	s = tl_alloc(1, sizeof(*s), err);
+	if (!s)
+		return n;
+	spread_out(s, ns, n);
+	for (uint32_t bin = tl_latency_bin(TL_LATENCY_FLOOR_NS); bin < TL_LATENCY_BINS; bin++) {
+		double score = 0;
+		size_t at = onset_piece(s, bin, &score);
+
+		if (at && score > best) {
+			best = score;
+			piece = at;
+			cut = bin;
+		}
+	}
+	*cut_ns = bin_begin_ns(cut);
+	n = piece ? refine(s, piece, ns, *cut_ns) : n;
+	free(s);
+	return n;
 }
 
 /* ---- judging ------------------------------------------------------------------------------------ */
@@ -123,11 +176,12 @@ static int find_begin(struct tl_syscall_question *q, const struct tl_call_judgem
 }
 
 /* Threshold and median from the first n calls; reorders them. */
-static int learn(struct tl_syscall_outlier *o, int64_t *ns, size_t n, struct tl_error *err)
+static int learn(struct tl_syscall_outlier *o, int64_t *ns, size_t n, double floor_ns,
+		 struct tl_error *err)
 {
 	static const double half = 0.5;
 	struct tl_latency_threshold threshold;
-	int ret = tl_latency_threshold(&threshold, ns, n, TL_LATENCY_FLOOR_NS, err);
+	int ret = tl_latency_threshold(&threshold, ns, n, floor_ns, err);
 
 	if (ret < 0)
 		return ret;
@@ -191,11 +245,24 @@ static int name_outlier(struct tl_syscall_question *q, struct tl_syscall_outlier
 	return ret;
 }
 
+/* Waits for other threads of the same program, not for what comes from outside. */
+static int is_lock(struct tl_syscall_question *q, const struct tl_call_judgement *j, bool *is_lock,
+		   struct tl_error *err)
+{
+	const char *operation;
+	int ret = tl_syscalls_text(q, j->operation_id, &operation, NULL, err);
+
+	*is_lock = ret == TL_OK && operation && !strncmp(operation, "FUTEX_", 6);
+	return ret;
+}
+
 int tl_syscalls_judge(struct tl_syscall_question *q, struct tl_call_judgement *j,
 		      struct tl_syscall_outlier *found, bool *is_outlier, struct tl_error *err)
 {
 	const struct tl_durations *judged = j->is_same ? &j->learn : &j->judged;
 	size_t n = j->learn.count, onset = n;
+	int64_t cut_ns = 0;
+	bool is_of_lock;
 	int ret = TL_OK;
 
 	*is_outlier = false;
@@ -206,16 +273,21 @@ int tl_syscalls_judge(struct tl_syscall_question *q, struct tl_call_judgement *j
 	*found = (struct tl_syscall_outlier) { .kind = j->kind,
 					       .learnt = q->has_good ? TL_LEARNT_GOOD
 								     : TL_LEARNT_ALL };
-	if (!q->has_good)
-		onset = tl_call_onset(j->learn.ns, n);
+	ret = is_lock(q, j, &is_of_lock, err);
+	/* what comes from outside may come more rarely without anything being wrong */
+	if (ret == TL_OK && !q->has_good && (!j->is_wait || is_of_lock))
+		onset = tl_call_onset(j->learn.ns, n, &cut_ns, err);
 	if (onset < n) {
 		found->learnt = TL_LEARNT_BEFORE;
 		ret = find_begin(q, j, onset, found, err);
 	}
 	if (ret == TL_OK)
-		ret = learn(found, j->learn.ns, onset, err);
+		ret = learn(found, j->learn.ns, onset, TL_LATENCY_FLOOR_NS, err);
 	if (ret < 0)
 		return ret;
+	/* before, the modes may run into each other; that slower ones are frequent now tells them */
+	if (onset < n && found->threshold_ns > (double)cut_ns)
+		found->threshold_ns = (double)cut_ns;
 	count_outliers(found, judged->ns, judged->count);
 	*is_outlier = found->outlier_count > 0;
 	if (!*is_outlier)
@@ -309,7 +381,7 @@ int tl_syscalls_judge_fews(struct tl_syscall_question *q, struct tl_error *err)
 							      .learnt = TL_LEARNT_POOL };
 			ret = gather(q, few, &learnt, err);
 			if (ret == TL_OK)
-				ret = learn(&usual, learnt.ns, learnt.count, err);
+				ret = learn(&usual, learnt.ns, learnt.count, POOL_FLOOR_NS, err);
 		}
 		if (ret == TL_OK)
 			ret = judge_few(q, few, &usual, err);

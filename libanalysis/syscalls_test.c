@@ -229,6 +229,34 @@ static void what_is_usual_is_learnt_from_good_steps(void **state)
 	assert_string_equal(calls.outliers[0].longest[0].step_class, "slow");
 }
 
+static void a_shift_is_found_among_noise(void **state)
+{
+	(void)state;
+	begin_source("a", false);
+	/* anything up to 20 ms, then anything from 25 to 60 ms: no gap, and no mode */
+	for (int i = 0; i < 300; i++)
+		call(100, "munmap", NULL, i * S,
+		     i < 200 ? (1 + i * 37 % 20) * MS : (25 + i * 37 % 36) * MS);
+	end_source();
+	assert_int_equal(ask(NULL), TL_OK);
+	assert_int_equal(calls.outlier_count, 1);
+	assert_int_equal(calls.outliers[0].learnt, TL_LEARNT_BEFORE);
+	assert_int_equal(calls.outliers[0].since_ns, 200 * S);
+	assert_true(calls.outliers[0].outlier_count >= 90 &&
+		    calls.outliers[0].outlier_count <= 110);
+}
+
+static void noise_that_stays_the_same_has_no_outliers(void **state)
+{
+	(void)state;
+	begin_source("a", false);
+	for (int i = 0; i < 2000; i++)
+		call(100, "munmap", NULL, i * S, (1 + i * 7919 % 30) * MS);
+	end_source();
+	assert_int_equal(ask(NULL), TL_OK);
+	assert_int_equal(calls.outlier_count, 0);
+}
+
 static void without_steps_it_is_learnt_from_before_the_calls_became_slow(void **state)
 {
 	(void)state;
@@ -320,6 +348,41 @@ static void a_lock_that_becomes_slow_makes_no_idle_thread(void **state)
 	assert_int_equal(calls.outliers[0].outlier_count, 300);
 }
 
+static void an_event_loop_that_has_less_to_do_is_not_slow(void **state)
+{
+	int64_t ts = 0;
+
+	(void)state;
+	begin_source("a", false);
+	for (int i = 0; i < 600; i++) {
+		int64_t dur = i < 300 ? 100 * US : 40 * MS;
+
+		call(100, "epoll_wait", NULL, ts, dur);
+		ts += dur + 10 * MS;
+	}
+	end_source();
+	assert_int_equal(ask(NULL), TL_OK);
+	assert_false(calls.threads[0].is_idle);
+	assert_int_equal(calls.outlier_count, 0);
+}
+
+static void time_in_idle_waits_is_part_of_the_total(void **state)
+{
+	(void)state;
+	begin_source("a", false);
+	call(100, "brk", NULL, 0, 10);
+	call(100, "poll", NULL, 10 * S, 3 * MS); /* its timer */
+	failed_call(100, "poll", 20 * S, 2 * MS, "EINTR");
+	call(101, "futex", "FUTEX_WAIT", 0, 99 * MS); /* an idle thread */
+	call(101, "futex", "FUTEX_WAKE", 99 * MS, MS);
+	end_source();
+	assert_int_equal(ask(NULL), TL_OK);
+	assert_int_equal(sum_of(100, "poll")->total_ns, 5 * MS);
+	assert_int_equal(sum_of(100, "poll")->idle_ns, 3 * MS);
+	assert_int_equal(sum_of(101, "futex")->total_ns, 100 * MS);
+	assert_int_equal(sum_of(101, "futex")->idle_ns, 99 * MS);
+}
+
 static void the_thread_that_carries_the_steps_is_not_idle(void **state)
 {
 	int64_t ts = 0;
@@ -397,6 +460,30 @@ static void open_calls_are_listed_with_their_age(void **state)
 }
 
 /* ---- what is asked for ------------------------------------------------------------------------------ */
+
+static void a_wait_that_a_process_ended_in_is_listed(void **state)
+{
+	struct tl_event ev = made(101, "epoll_wait", NULL, S, -1);
+
+	(void)state;
+	begin_source("a", false);
+	ev.syscall.outcome = TL_CALL_NO_RETURN;
+	ev.syscall.timing = TL_CALL_UNTIMED;
+	emit(&ev);
+	ev = made(100, "exit_group", NULL, 4 * S, -1);
+	ev.syscall.outcome = TL_CALL_NO_RETURN;
+	emit(&ev);
+	emit(&(struct tl_event) { .kind = TL_EVENT_EXIT,
+				  .has_ts = true,
+				  .ts = 5 * S,
+				  .exit = { .task = { 100, 101 } } });
+	end_source();
+	assert_int_equal(ask(NULL), TL_OK);
+	assert_int_equal(calls.open_count, 1); /* exit_group itself is none */
+	assert_string_equal(calls.opens[0].name, "epoll_wait");
+	assert_int_equal(calls.opens[0].age_ns, 4 * S);
+	assert_int_equal(calls.idle_thread_count, 1);
+}
 
 static void times_choose_by_begin(void **state)
 {
@@ -571,7 +658,7 @@ static void pairs_of_tracepoints_are_calls(void **state)
 	end_source();
 	assert_int_equal(ask(NULL), TL_OK);
 	assert_int_equal(sum_of(100, "futex")->total_ns, 2000);
-	assert_true(sum_of(100, "futex")->is_wait);
+	assert_int_equal(sum_of(100, "futex")->wait_ns, 2000);
 	assert_string_equal(sum_of(100, "futex")->longest[0].operation, "FUTEX_WAIT_PRIVATE");
 	assert_int_equal(sum_of(101, "write")->error_count, 1);
 	assert_string_equal(look_up(sum_of(101, "write")->longest)->error, "EINTR");
@@ -640,13 +727,18 @@ int main(void)
 		CALLS_TEST(outliers_are_ranked_by_cost_not_by_maximum),
 		CALLS_TEST(what_is_usual_is_learnt_from_good_steps),
 		CALLS_TEST(without_steps_it_is_learnt_from_before_the_calls_became_slow),
+		CALLS_TEST(a_shift_is_found_among_noise),
+		CALLS_TEST(noise_that_stays_the_same_has_no_outliers),
 		CALLS_TEST(two_modes_that_take_turns_are_both_usual),
 		CALLS_TEST(few_calls_are_judged_by_those_of_all_threads),
 		CALLS_TEST(idle_waits_are_never_outliers),
 		CALLS_TEST(a_lock_that_becomes_slow_makes_no_idle_thread),
+		CALLS_TEST(an_event_loop_that_has_less_to_do_is_not_slow),
+		CALLS_TEST(time_in_idle_waits_is_part_of_the_total),
 		CALLS_TEST(the_thread_that_carries_the_steps_is_not_idle),
 		CALLS_TEST(what_ended_by_its_own_timer_is_no_outlier),
 		CALLS_TEST(open_calls_are_listed_with_their_age),
+		CALLS_TEST(a_wait_that_a_process_ended_in_is_listed),
 		CALLS_TEST(times_choose_by_begin),
 		CALLS_TEST(steps_choose_by_class_and_number),
 		CALLS_TEST(without_steps_that_is_said),
