@@ -62,7 +62,7 @@ static int tell_unnamed(struct tl_store *store, const char *case_path, struct tl
 	int64_t sample_count = 0, unnamed_count = 0;
 	const char *reason = "it has no symbols there";
 	struct tl_info info;
-	int ret = tl_info(store, 1, &info, err);
+	int ret = tl_info_dsos(store, &info, err);
 
 	if (ret < 0)
 		return ret;

@@ -127,7 +127,7 @@ static const struct trace_producer producer = {
 
 static bool has(const uint8_t *head, size_t len, const char *text)
 {
-	return memmem(head, len, text, strlen(text)) != NULL;
+	return len && memmem(head, len, text, strlen(text)) != NULL;
 }
 
 /* A top-level object with keys, or events with categories, that only this profiler writes. */

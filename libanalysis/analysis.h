@@ -827,6 +827,8 @@ struct tl_info {
 
 /* At most `thread_limit` threads (0: all). Release what it returns. */
 int tl_info(struct tl_store *store, size_t thread_limit, struct tl_info *out, struct tl_error *err);
+/* Only out->dsos, for less. */
+int tl_info_dsos(struct tl_store *store, struct tl_info *out, struct tl_error *err);
 void tl_info_release(struct tl_info *info);
 
 /* ---- questions: steps ------------------------------------------------------------------------- */

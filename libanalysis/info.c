@@ -558,18 +558,35 @@ static int load(struct loading *l, size_t thread_limit, struct tl_error *err)
 	return ret;
 }
 
-int tl_info(struct tl_store *store, size_t thread_limit, struct tl_info *out, struct tl_error *err)
+static int open_loading(struct loading *l, struct tl_store *store, struct tl_info *out,
+			struct tl_error *err)
 {
-	struct loading l = { .info = out, .store = store };
-	int ret;
-
+	*l = (struct loading) { .info = out, .store = store };
 	memset(out, 0, sizeof(*out));
 	out->schema_version = tl_store_schema_version();
-	l.arena = tl_alloc(1, sizeof(*l.arena), err);
-	if (!l.arena)
-		return TL_NOMEM;
-	out->memory = l.arena;
-	ret = load(&l, thread_limit, err);
+	l->arena = out->memory = tl_alloc(1, sizeof(*l->arena), err);
+	return l->arena ? TL_OK : TL_NOMEM;
+}
+
+int tl_info(struct tl_store *store, size_t thread_limit, struct tl_info *out, struct tl_error *err)
+{
+	struct loading l;
+	int ret = open_loading(&l, store, out, err);
+
+	if (ret == TL_OK)
+		ret = load(&l, thread_limit, err);
+	if (ret < 0)
+		tl_info_release(out);
+	return ret;
+}
+
+int tl_info_dsos(struct tl_store *store, struct tl_info *out, struct tl_error *err)
+{
+	struct loading l;
+	int ret = open_loading(&l, store, out, err);
+
+	if (ret == TL_OK)
+		ret = each_row(&l, dso_sql, dso_columns, 0, on_dso, err);
 	if (ret < 0)
 		tl_info_release(out);
 	return ret;
