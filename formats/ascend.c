@@ -190,7 +190,7 @@ static const struct trace_producer producer = {
 
 static bool has(const uint8_t *head, size_t len, const char *text)
 {
-	return memmem(head, len, text, strlen(text)) != NULL;
+	return len && memmem(head, len, text, strlen(text)) != NULL;
 }
 
 /* An array whose times are strings of Unix time, or that names the layers. */

@@ -12,6 +12,8 @@
 static void chrome_describe(struct trace_import *t, const struct trace_event *ev, const char *name,
 			    size_t name_length, struct trace_row *row)
 {
+	int64_t device;
+
 	(void)t;
 	if (trace_text_is(&ev->pid, "CPU functions")) { /* autograd profiler, until PyTorch 1.8 */
 		row->domain = TRACE_OTHER;
@@ -19,6 +21,11 @@ static void chrome_describe(struct trace_import *t, const struct trace_event *ev
 	} else if (trace_text_is(&ev->pid, "CUDA functions")) {
 		row->domain = TRACE_DEVICE;
 		row->class_ = TL_SLICE_KERNEL;
+		row->is_layer = true; /* rows are devices, not streams */
+		if (!trace_number_of(ev->tid.text, ev->tid.length, ev->tid.kind, &device) ||
+		    device < 0 || device > INT32_MAX)
+			device = -1;
+		row->device = (int32_t)device;
 	} else if (trace_text_is(&ev->category, "py-spy")) {
 		row->class_ = TL_SLICE_PYTHON;
 	} else if (!trace_torch_category(&ev->category, row) && ev->pid.kind == JS_STRING) {

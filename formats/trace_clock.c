@@ -11,6 +11,7 @@
 #define UNIX_NS_MAX 4102444800000000000 /* 2100 */
 #define QUARTER_NS  7889238000000000	/* kineto: base = now rounded down to these */
 #define DAY_NS	    86400000000000
+#define RESIDUAL_NS 1000	 /* older traces have no more digits */
 #define TAIL_SIZE   (256u << 10) /* the lists of messages behind the events are shorter */
 
 /* The last `"key": number` of a text. */
@@ -91,7 +92,8 @@ static int emit(struct trace_import *t, enum tl_clock_method method, int64_t off
 	ev.clock = (struct tl_event_clock) { .name = "trace",
 					     .method = method,
 					     .offset_ns = offset_ns,
-					     .residual_ns = -1,
+					     .residual_ns =
+						     method == TL_CLOCK_EXACT ? RESIDUAL_NS : -1,
 					     .why = why };
 	t->clock.is_told = true;
 	t->clock.offset_ns = offset_ns;

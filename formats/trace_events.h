@@ -108,7 +108,9 @@ void trace_import_close(void *state);
 const char *trace_process_name(struct trace_import *t, const struct trace_event *ev);
 bool trace_text_is(const struct js_scalar *s, const char *text); /* case does not matter */
 bool trace_starts_with(const char *text, size_t length, const char *start); /* nor here */
-bool trace_contains(const char *text, size_t length, const char *part);	    /* here it does */
+/* The number that a scalar, or a string, is. */
+bool trace_number_of(const char *text, size_t length, uint8_t kind, int64_t *number);
+bool trace_contains(const char *text, size_t length, const char *part); /* here it does */
 /* Class and domain of the categories that PyTorch uses, 2021 to now; false: none of them. */
 bool trace_torch_category(const struct js_scalar *category, struct trace_row *row);
 /* Collectives among kernels, and waits among calls, by their names. */

@@ -339,7 +339,7 @@ static int on_instant(struct trace_import *t, const struct trace_event *ev, bool
 static int on_begin(struct trace_import *t, const struct trace_event *ev, bool is_async,
 		    struct tl_sink *sink, struct tl_error *err)
 {
-	struct trace_open span = { .is_async = is_async };
+	struct trace_open span = { .is_async = is_async, .position = ev->position };
 	int ret =
 		prepare(t, ev, &span.row, &span.track, &span.has_ts, &span.ts, is_async, sink, err);
 
@@ -475,7 +475,8 @@ static int finish_spans(struct trace_import *t, struct tl_sink *sink, struct tl_
 
 		if (!o->is_used)
 			continue;
-		t->notes[TRACE_NOTE_UNCLOSED].count++;
+		if (t->notes[TRACE_NOTE_UNCLOSED].count++ == 0)
+			t->notes[TRACE_NOTE_UNCLOSED].first = o->position;
 		point_to_texts(o);
 		ret = emit_slice(t, o->track, &o->row, o->has_ts, o->ts, sink, err);
 	}

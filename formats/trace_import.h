@@ -54,7 +54,7 @@ struct trace_open {
 	bool is_async;
 	uint32_t track;
 	uint64_t key; /* of the stack that it is on */
-	uint64_t order;
+	uint64_t order, position;
 	bool has_ts;
 	int64_t ts;
 	struct trace_row row;
@@ -193,7 +193,6 @@ enum trace_time trace_parse_time(struct trace_import *t, const struct js_scalar 
 int trace_id_number(const char *text, size_t length, int64_t *value);
 /* An id, exactly; of a text that is no number, a hash. */
 bool trace_id_of(const char *text, size_t length, uint8_t kind, int64_t *id);
-bool trace_number_of(const char *text, size_t length, uint8_t kind, int64_t *number);
 /* What a string means; `text` holds it if it had to be decoded. */
 const char *trace_decoded(const struct js_scalar *s, struct tl_text *text, size_t *length);
 

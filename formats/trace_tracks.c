@@ -206,6 +206,18 @@ static bool is_thread_id(const struct trace_id *id)
 	return id->is_number && id->number > 0 && id->number <= INT32_MAX;
 }
 
+/* 7 of 7, and of "stream 7" */
+static int32_t stream_of(const struct trace_tracks *s, const struct trace_track *track)
+{
+	const char *text = s->strings.strings[track->key_tid].text;
+	int64_t number = track->tid.number;
+
+	if (!track->tid.is_number && (strncmp(text, "stream ", 7) != 0 ||
+				      !trace_id_number(text + 7, strlen(text + 7), &number)))
+		return -1;
+	return number >= 0 && number <= INT32_MAX ? (int32_t)number : -1;
+}
+
 static void set_kind(struct trace_tracks *s, struct trace_track *track, const struct trace_row *row)
 {
 	track->task = (struct tl_task) { TL_ID_NONE, TL_ID_NONE };
@@ -228,9 +240,8 @@ static void set_kind(struct trace_tracks *s, struct trace_track *track, const st
 		if (track->device < 0 && !row->is_layer && track->pid.is_number &&
 		    track->pid.number >= 0 && track->pid.number < LIKELY_TID)
 			track->device = (int32_t)track->pid.number;
-		if (track->stream < 0 && !row->is_layer && track->tid.is_number &&
-		    track->tid.number >= 0 && track->tid.number <= INT32_MAX)
-			track->stream = (int32_t)track->tid.number;
+		if (track->stream < 0 && !row->is_layer)
+			track->stream = stream_of(s, track);
 		break;
 	case TRACE_COUNTERS:
 		track->kind = TL_TRACK_COUNTER;

@@ -183,6 +183,11 @@ for variant in gcc sanitized; do
 	start "$variant cases" scripts/check_cases.sh "$root/$variant/traceloom"
 	start "$variant recordings" scripts/test_perf_cases.sh "$root/$variant/traceloom"
 	start "$variant behaviour" scripts/check_behaviour.sh "$root/$variant/traceloom"
+	if have python3; then
+		start "$variant profiler" scripts/check_profiler.py "$root/$variant/traceloom"
+	else
+		start "$variant profiler" echo 'ok - profiler # SKIP no python3'
+	fi
 done
 stage 'comparison with other programs, installation'
 start 'peers' scripts/compare_folded.sh "$root/gcc/traceloom"
