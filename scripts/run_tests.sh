@@ -183,6 +183,7 @@ for variant in gcc sanitized; do
 	start "$variant cases" scripts/check_cases.sh "$root/$variant/traceloom"
 	start "$variant recordings" scripts/test_perf_cases.sh "$root/$variant/traceloom"
 	start "$variant behaviour" scripts/check_behaviour.sh "$root/$variant/traceloom"
+	start "$variant archives" scripts/check_archives.sh "$root/$variant/traceloom"
 done
 stage 'comparison with other programs, installation'
 start 'peers' scripts/compare_folded.sh "$root/gcc/traceloom"
