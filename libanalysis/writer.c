@@ -169,6 +169,7 @@ static int on_clock(struct tl_writer *w, const struct tl_event_clock *ev, struct
 
 	if (ret == TL_OK)
 		ret = keep_optional(w, &w->clock_why, ev->why, err);
+	w->is_monotonic = ev->name && !strcmp(ev->name, "monotonic");
 	w->clock_method = ev->method;
 	w->clock_residual_ns = ev->residual_ns;
 	w->has_clock = true;
