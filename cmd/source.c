@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "formats.h"
@@ -169,6 +170,14 @@ static uint64_t hash_on_disk(const char *path)
 	return hash;
 }
 
+static int64_t now_unix_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
+}
+
 static int describe(struct tl_source_description *d, struct tl_input *in, struct tl_input *content,
 		    const char *path, struct tl_error *err)
 {
@@ -176,6 +185,8 @@ static int describe(struct tl_source_description *d, struct tl_input *in, struct
 
 	d->path = tl_input_name(in);
 	d->modified_ns = tl_input_modified_ns(content);
+	if (!d->modified_ns) /* a pipe: it ends now, and may be of this very boot */
+		d->end_unix_ns = now_unix_ns();
 	if (!strcmp(path, "-") || stat(path, &st) < 0)
 		return TL_OK; /* a pipe: nothing to know it by */
 	if (S_ISREG(st.st_mode))

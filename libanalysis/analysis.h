@@ -660,6 +660,7 @@ struct tl_source_description {
 	const char *importer; /* importer's name */
 	uint64_t size_bytes;
 	int64_t modified_ns;	   /* file date, Unix ns; 0 unknown */
+	int64_t end_unix_ns;	   /* when it had surely ended; 0: its date */
 	bool is_duplicate_allowed; /* else a source with the same path, size and content is refused */
 	uint64_t fingerprint;	   /* hash of size and of some of its bytes; 0 unknown */
 };
