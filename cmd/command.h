@@ -204,9 +204,9 @@ struct source_options {
 #define SOURCE_OPTIONS(type, member)                                                                    \
 	FILE_NAME(type, member.symfs, 0, "symfs", "DIR",                                                \
 		  "look for binaries below DIR: the files of the machine that was recorded"),           \
-		FILE_NAMES(type, member.buildid_dirs, 0, "buildid-dir", "DIR",                          \
-			   "a build-id cache of perf, or an unpacked archive of 'perf archive'; "       \
-			   "tried first, may be repeated"),                                             \
+		FILE_NAMES(type, member.buildid_dirs, 0, "buildid-dir", "PATH",                         \
+			   "a build-id cache of perf, or an archive of it (perf.data.tar.bz2) "         \
+			   "that 'perf archive' made; tried first, may be repeated"),                   \
 		FLAG(type, member.want_inlines, 0, "inline",                                            \
 		     "name inlined functions too, from debug information"),                             \
 		FLAG(type, member.no_symbols, 0, "no-symbols", "do not name addresses"),                \
@@ -240,11 +240,12 @@ int command_open_case(struct tl_store **out, char **paths, size_t count,
 		      const struct case_request *request, struct tl_error *err);
 
 /*
- * Imports the recordings that `path` names: a file, "-", or a directory. What is told and what is
+ * Imports the recordings that `paths` name: files, "-", or directories. What is told and what is
  * counted goes to stderr. *failed_count counts those that could not be used, each told already;
  * a negative status is returned only when going on makes no sense (stopped, case is full).
  */
-int source_import(struct tl_store *store, const char *path, const struct case_request *request,
-		  size_t *imported_count, size_t *failed_count, struct tl_error *err);
+int source_import(struct tl_store *store, char **paths, size_t count,
+		  const struct case_request *request, size_t *imported_count, size_t *failed_count,
+		  struct tl_error *err);
 
 #endif

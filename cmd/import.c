@@ -32,6 +32,8 @@ static const struct command_example examples[] = {
 	  "record a program and keep the recording as a case" },
 	{ "traceloom import -o run.db --symfs /mnt/node17 node17.perf.data",
 	  "name addresses by the files of another machine, mounted at /mnt/node17" },
+	{ "traceloom import -o run.db --buildid-dir perf.data.tar.bz2 perf.data",
+	  "name addresses by the binaries that 'perf archive' packed on the other machine" },
 	{ NULL, NULL },
 };
 
@@ -42,17 +44,6 @@ static int check(const struct import_options *opt, size_t operand_count, struct 
 	if (!operand_count)
 		return tl_fail(err, TL_USAGE, "no recording to import was given");
 	return source_options_check(&opt->sources, err);
-}
-
-static int import_all(struct tl_store *store, const struct case_request *request, size_t count,
-		      char **paths, size_t *imported_count, size_t *failed_count,
-		      struct tl_error *err)
-{
-	int ret = TL_OK;
-
-	for (size_t i = 0; i < count && ret == TL_OK; i++)
-		ret = source_import(store, paths[i], request, imported_count, failed_count, err);
-	return ret;
 }
 
 /* A recording that was read well may still tell nothing, for want of names. */
@@ -114,8 +105,8 @@ static int run(const void *values, size_t operand_count, char **operands, struct
 	is_new = access(opt->case_path, F_OK) != 0;
 	ret = tl_store_open(&store, opt->case_path, TL_STORE_CREATE, err);
 	if (ret == TL_OK)
-		ret = import_all(store, &request, operand_count, operands, &imported_count,
-				 &failed_count, err);
+		ret = source_import(store, operands, operand_count, &request, &imported_count,
+				    &failed_count, err);
 	if (ret == TL_OK && imported_count && !opt->sources.is_quiet && !opt->sources.no_symbols)
 		ret = tell_unnamed(store, opt->case_path, err);
 	tl_store_close(store);

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "formats.h"
@@ -29,17 +30,18 @@ struct walk {
 	bool is_question; /* tell only what went wrong */
 	size_t imported_count, failed_count, foreign_count;
 	char home_cache[PATH_MAX]; /* perf's build-id cache of this user; "": unknown */
+	/* what --buildid-dir names: directories, and archives that are unpacked once for all */
+	const char **caches;
+	struct tl_archive **archives;
+	size_t cache_count, archive_count;
 };
 
-static void walk_init(struct walk *walk, struct tl_store *store, const struct case_request *request)
+/* The library knows of a trouble, the command of the option that helps. */
+static void add_hint(struct tl_error *err, const char *hint)
 {
-	const char *home = getenv("HOME");
+	size_t length = strlen(err->text);
 
-	memset(walk, 0, sizeof(*walk));
-	walk->store = store;
-	walk->request = request;
-	if (home && *home)
-		snprintf(walk->home_cache, sizeof(walk->home_cache), "%s/.debug", home);
+	snprintf(err->text + length, sizeof(err->text) - length, "%s", hint);
 }
 
 static int fail_system(struct tl_error *err, const char *path, const char *what)
@@ -66,6 +68,78 @@ int source_options_check(const struct source_options *sources, struct tl_error *
 				       strerror(errno));
 	}
 	return TL_OK;
+}
+
+/* ---- build-id caches ---------------------------------------------------------------------- */
+
+static bool is_directory(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+static int open_archive(struct walk *walk, const char *path, struct tl_error *err)
+{
+	struct tl_archive **archive = &walk->archives[walk->archive_count];
+	struct progress progress;
+	const char *note;
+	int ret;
+
+	progress_begin(&progress, path);
+	ret = tl_archive_open(archive, path, progress_step, &progress, err);
+	progress_end(&progress);
+	if (ret == TL_FORMAT)
+		add_hint(err, "; --buildid-dir takes a directory, or a tar archive");
+	if (ret < 0)
+		return ret;
+	walk->archive_count++;
+	for (size_t i = 0; (note = tl_archive_note(*archive, i)); i++)
+		tell("%s: %s", path, note);
+	return TL_OK;
+}
+
+static int open_caches(struct walk *walk, struct tl_error *err)
+{
+	const struct string_list *given = &walk->request->sources->buildid_dirs;
+	int ret = TL_OK;
+
+	walk->caches = tl_alloc(given->count, sizeof(*walk->caches), err);
+	walk->archives = tl_alloc(given->count, sizeof(*walk->archives), err);
+	if (!walk->caches || !walk->archives)
+		return TL_NOMEM;
+	if (walk->request->sources->no_symbols)
+		return TL_OK;
+	for (size_t i = 0; i < given->count && ret == TL_OK; i++) {
+		const char *path = given->items[i];
+
+		if (is_directory(path))
+			walk->caches[walk->cache_count++] = path;
+		else
+			ret = open_archive(walk, path, err);
+	}
+	return ret;
+}
+
+static int walk_begin(struct walk *walk, struct tl_store *store, const struct case_request *request,
+		      struct tl_error *err)
+{
+	const char *home = getenv("HOME");
+
+	memset(walk, 0, sizeof(*walk));
+	walk->store = store;
+	walk->request = request;
+	if (home && *home)
+		snprintf(walk->home_cache, sizeof(walk->home_cache), "%s/.debug", home);
+	return open_caches(walk, err);
+}
+
+static void walk_end(struct walk *walk)
+{
+	for (size_t i = 0; i < walk->archive_count; i++)
+		tl_archive_close(walk->archives[i]);
+	free(walk->archives);
+	free(walk->caches);
 }
 
 /* ---- one source --------------------------------------------------------------------------- */
@@ -96,6 +170,14 @@ static uint64_t hash_on_disk(const char *path)
 	return hash;
 }
 
+static int64_t now_unix_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
+}
+
 static int describe(struct tl_source_description *d, struct tl_input *in, struct tl_input *content,
 		    const char *path, struct tl_error *err)
 {
@@ -103,6 +185,8 @@ static int describe(struct tl_source_description *d, struct tl_input *in, struct
 
 	d->path = tl_input_name(in);
 	d->modified_ns = tl_input_modified_ns(content);
+	if (!d->modified_ns) /* a pipe: it ends now, and may be of this very boot */
+		d->end_unix_ns = now_unix_ns();
 	if (!strcmp(path, "-") || stat(path, &st) < 0)
 		return TL_OK; /* a pipe: nothing to know it by */
 	if (S_ISREG(st.st_mode))
@@ -136,8 +220,10 @@ static void fill_options(const struct walk *walk, struct tl_import_options *impo
 	writer->aggregate_only = walk->request->aggregate_only;
 	writer->want = walk->request->want;
 	writer->symbols.symfs = s->symfs;
-	writer->symbols.buildid_dirs = s->buildid_dirs.items;
-	writer->symbols.buildid_dir_count = s->buildid_dirs.count;
+	writer->symbols.buildid_dirs = walk->caches;
+	writer->symbols.buildid_dir_count = walk->cache_count;
+	writer->symbols.archives = (const struct tl_archive *const *)walk->archives;
+	writer->symbols.archive_count = walk->archive_count;
 	writer->symbols.home_cache = walk->home_cache[0] ? walk->home_cache : NULL;
 	writer->symbols.want_inlines = s->want_inlines;
 	writer->symbols.no_symbols = s->no_symbols;
@@ -152,14 +238,6 @@ static void tell_source(const struct walk *walk, const struct tally *tally, cons
 	if (!walk->is_question || tally_has_trouble(tally))
 		tally_tell_counts(tally, source, importer, result);
 	tally_tell_findings(tally, source);
-}
-
-/* The library knows of a trouble, the command of the option that helps. */
-static void add_hint(struct tl_error *err, const char *hint)
-{
-	size_t length = strlen(err->text);
-
-	snprintf(err->text + length, sizeof(err->text) - length, "%s", hint);
 }
 
 /* `content` is what `in` is known by: itself, or the main file of a directory. */
@@ -399,16 +477,18 @@ static int import_operand(struct walk *walk, const char *path, struct tl_error *
 	return TL_OK;
 }
 
-int source_import(struct tl_store *store, const char *path, const struct case_request *request,
-		  size_t *imported_count, size_t *failed_count, struct tl_error *err)
+int source_import(struct tl_store *store, char **paths, size_t count,
+		  const struct case_request *request, size_t *imported_count, size_t *failed_count,
+		  struct tl_error *err)
 {
 	struct walk walk;
-	int ret;
+	int ret = walk_begin(&walk, store, request, err);
 
-	walk_init(&walk, store, request);
-	ret = import_operand(&walk, path, err);
+	for (size_t i = 0; i < count && ret == TL_OK; i++)
+		ret = import_operand(&walk, paths[i], err);
 	*imported_count += walk.imported_count;
 	*failed_count += walk.failed_count;
+	walk_end(&walk);
 	return ret;
 }
 
@@ -435,12 +515,12 @@ static int import_all(struct tl_store *store, char **paths, size_t count,
 		      const struct case_request *request, struct tl_error *err)
 {
 	struct walk walk;
-	int ret = TL_OK;
+	int ret = walk_begin(&walk, store, request, err);
 
-	walk_init(&walk, store, request);
 	walk.is_question = true;
 	for (size_t i = 0; i < count && ret == TL_OK; i++)
 		ret = import_operand(&walk, paths[i], err);
+	walk_end(&walk);
 	return ret;
 }
 

@@ -209,11 +209,11 @@ static int ascend_probe(const uint8_t *head, size_t len)
 		return 0;
 	for (size_t i = 0; i < sizeof(layers) / sizeof(layers[0]); i++)
 		if (has(head, len, layers[i]))
-			return 90;
+			return 93;
 	if ((has(head, len, "\"ts\": \"1") || has(head, len, "\"ts\":\"1")) &&
 	    (has(head, len, "\"cpu_op\"") || has(head, len, "\"enqueue\"") ||
 	     has(head, len, "\"dequeue\"") || has(head, len, "\"python_function\"")))
-		return 90;
+		return 93;
 	return 0;
 }
 

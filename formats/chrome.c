@@ -45,7 +45,10 @@ static int chrome_probe(const uint8_t *head, size_t len)
 
 	if (first == len || (head[first] != '{' && head[first] != '['))
 		return 0;
-	return trace_probe_has_events(head, len) ? 60 : 0;
+	if (!trace_probe_has_events(head, len))
+		return 0;
+	/* a table of steps may be an array of objects too, but no object of it has a phase */
+	return memmem(head, len, "\"ph\"", 4) ? 88 : 60;
 }
 
 static int chrome_open(void **state, struct tl_input *in, const struct tl_import_options *opt,

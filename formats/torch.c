@@ -160,7 +160,7 @@ static int torch_probe(const uint8_t *head, size_t len)
 		return 90;
 	for (size_t i = 0; i < sizeof(values) / sizeof(values[0]) && !has_string_times; i++)
 		if (has(head, len, values[i]))
-			return is_object ? 85 : 75;
+			return is_object ? 92 : 91;
 	return 0;
 }
 

@@ -608,10 +608,24 @@ int tl_import(const struct tl_importer *importer, struct tl_input *in,
 
 /* ---- where names of addresses come from --------------------------------------------------- */
 
+/*
+ * A build-id cache of perf in a tar archive, as 'perf archive' packs it, compressed or not. Its files
+ * are unpacked into a temporary file without a name (in $TMPDIR), within bounds. What was damaged or
+ * left out is told by the notes; opening fails only when it is no archive at all, or stopped.
+ */
+struct tl_archive;
+int tl_archive_open(struct tl_archive **out, const char *path, tl_progress_fn progress,
+		    void *progress_payload, struct tl_error *err);
+void tl_archive_close(struct tl_archive *archive); /* accepts NULL */
+/* The n-th of what was damaged or left out, one line each; NULL: no more. */
+const char *tl_archive_note(const struct tl_archive *archive, size_t n);
+
 struct tl_symbol_options {
 	const char *symfs;		 /* root of another machine's files; NULL: this machine's */
 	const char *const *buildid_dirs; /* perf caches (or unpacked perf archives), tried first */
 	size_t buildid_dir_count;
+	const struct tl_archive *const *archives; /* tried next; borrowed until the end of it all */
+	size_t archive_count;
 	const char *
 		home_cache; /* the user's own cache; NULL: .debug of the home that the system knows */
 	bool no_default_dirs; /* do not look into ~/.debug and /usr/lib/debug */
@@ -646,6 +660,7 @@ struct tl_source_description {
 	const char *importer; /* importer's name */
 	uint64_t size_bytes;
 	int64_t modified_ns;	   /* file date, Unix ns; 0 unknown */
+	int64_t end_unix_ns;	   /* when it had surely ended; 0: its date */
 	bool is_duplicate_allowed; /* else a source with the same path, size and content is refused */
 	uint64_t fingerprint;	   /* hash of size and of some of its bytes; 0 unknown */
 };

@@ -13,6 +13,7 @@
 
 #include "inflate.h"
 #include "memory.h"
+#include "spool.h"
 
 #define HEAD_SIZE	  4096u
 #define BUFFER_SIZE	  (1u << 20)
@@ -321,45 +322,6 @@ double tl_input_fraction(const struct tl_input *in)
 
 /* ---- spooling: a stream that must be sought in becomes a file ---- */
 
-static int open_spool(struct tl_error *err)
-{
-	const char *dir = getenv("TMPDIR");
-	struct tl_text path = { 0 };
-	int fd;
-
-	if (!dir || !*dir)
-		dir = "/tmp";
-	fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-	if (fd >= 0)
-		return fd;
-	/* file systems without O_TMPFILE: a name that nobody can guess, gone at once */
-	tl_text_printf(&path, "%s/traceloom-XXXXXX", dir);
-	if (path.failed)
-		return tl_fail(err, TL_NOMEM, "out of memory");
-	fd = mkostemp(path.data, O_CLOEXEC);
-	if (fd < 0)
-		tl_fail(err, TL_IO, "cannot make a temporary file in %s: %s", dir, strerror(errno));
-	else
-		unlink(path.data);
-	tl_text_release(&path);
-	return fd < 0 ? TL_IO : fd;
-}
-
-static int write_fully(int fd, const uint8_t *data, size_t len, struct tl_error *err)
-{
-	while (len) {
-		ssize_t n = write(fd, data, len);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return fail_errno(err, "cannot write the temporary file (see TMPDIR)");
-		data += n;
-		len -= (size_t)n;
-	}
-	return TL_OK;
-}
-
 static int need_buffer(struct tl_input *in, size_t size, struct tl_error *err)
 {
 	return tl_grow(&in->buffer, &in->buffer_capacity, size, err);
@@ -376,13 +338,13 @@ static int spool(struct tl_input *in, struct tl_error *err)
 	ret = need_buffer(in, BUFFER_SIZE, err);
 	if (ret < 0)
 		return ret;
-	fd = open_spool(err);
+	fd = tl_spool_open(err);
 	if (fd < 0)
 		return fd;
 	do {
 		ret = stream_read(in, in->buffer, BUFFER_SIZE, &got, err);
 		if (ret == TL_OK)
-			ret = write_fully(fd, in->buffer, got, err);
+			ret = tl_spool_write(fd, total, in->buffer, got, err);
 		total += got;
 	} while (ret == TL_OK && got == BUFFER_SIZE);
 	if (ret < 0) {

@@ -268,6 +268,50 @@ static void windows_and_fingerprints_do_not_disturb_lines(void **state)
 	free(text);
 }
 
+/* A plain file, a compressed one, and memory. */
+static void bytes_come_in_order_without_spooling(void **state)
+{
+	const size_t size = 3000001;
+	uint8_t *data = malloc(size), *back = malloc(size);
+	struct tl_error err = { 0 };
+
+	(void)state;
+	for (size_t i = 0; i < size; i++)
+		data[i] = (uint8_t)(i * 7 >> 3);
+	for (int how = 0; how < 3; how++) {
+		struct tl_input *in = NULL;
+		size_t got, at = 0;
+
+		if (how == 0)
+			write_file(data, size);
+		if (how == 1) {
+			gzFile gz = gzopen(path, "wb");
+
+			gzwrite(gz, data, (unsigned)size);
+			gzclose(gz);
+		}
+		assert_int_equal(how < 2 ? tl_input_open(&in, path, &err)
+					 : tl_input_open_memory(&in, "m", data, size, &err),
+				 TL_OK);
+		assert_int_equal(setenv("TMPDIR", "/nowhere", 1), 0); /* spooling would fail */
+		do {
+			assert_int_equal(tl_input_read(in, back + at, 700000, &got, &err), TL_OK);
+			at += got;
+		} while (got == 700000 && at + 700000 <= size);
+		assert_true(tl_input_fraction(in) > 0.8 && tl_input_fraction(in) <= 1);
+		assert_int_equal(tl_input_read(in, back + at, size - at, &got, &err), TL_OK);
+		assert_int_equal(at + got, size);
+		assert_int_equal(tl_input_read(in, &(uint8_t) { 0 }, 1, &got, &err), TL_OK);
+		assert_int_equal(got, 0);
+		assert_memory_equal(data, back, size);
+		unsetenv("TMPDIR");
+		tl_input_close(in);
+	}
+	unlink(path);
+	free(data);
+	free(back);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -280,6 +324,7 @@ int main(void)
 		cmocka_unit_test(what_cannot_be_opened_is_said),
 		cmocka_unit_test(a_directory_opens_its_members),
 		cmocka_unit_test(windows_and_fingerprints_do_not_disturb_lines),
+		cmocka_unit_test(bytes_come_in_order_without_spooling),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

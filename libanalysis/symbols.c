@@ -28,6 +28,7 @@ static const char *copy(struct tl_symbols *s, const char *text, int *ret, struct
 static int copy_options(struct tl_symbols *s, const struct tl_symbol_options *opt,
 			struct tl_error *err)
 {
+	const struct tl_archive **archives;
 	const char **dirs;
 	int ret = TL_OK;
 
@@ -42,6 +43,12 @@ static int copy_options(struct tl_symbols *s, const struct tl_symbol_options *op
 	for (size_t i = 0; i < opt->buildid_dir_count; i++)
 		dirs[i] = copy(s, opt->buildid_dirs[i], &ret, err);
 	s->options.buildid_dirs = dirs;
+	archives = tl_arena_alloc(&s->arena, (opt->archive_count + 1) * sizeof(*archives), err);
+	if (!archives)
+		return TL_NOMEM;
+	for (size_t i = 0; i < opt->archive_count; i++)
+		archives[i] = opt->archives[i];
+	s->options.archives = archives;
 	return ret;
 }
 
@@ -104,8 +111,8 @@ static void dso_close(struct tl_symbols_dso *dso)
 	symbols_inlines_close(dso->inlines);
 	symbols_image_close(&dso->image);
 	free(dso->segments);
-	free(dso->runtime_path);
-	free(dso->info_path);
+	free((char *)(uintptr_t)dso->runtime.path);
+	free((char *)(uintptr_t)dso->info.path);
 	symbols_table_release(&dso->table);
 	symbols_kernel_release(&dso->kernel);
 	symbols_jit_release(&dso->jit);
@@ -533,12 +540,12 @@ int tl_symbols_inlines(struct tl_symbols_dso *dso, uint64_t offset,
 	int ret = ensure_loaded(dso, err);
 
 	*out = NULL;
-	if (ret < 0 || !dso->info_path || !tl_symbols_address(dso, offset, &address))
+	if (ret < 0 || !dso->info.path || !tl_symbols_address(dso, offset, &address))
 		return ret;
 	if (!dso->are_inlines_tried) {
 		struct symbols_image image;
 
-		symbols_image_open(&image, dso->info_path, &dso->info_st);
+		symbols_image_open(&image, &dso->info, &dso->info_st);
 		ret = symbols_inlines_open(&dso->inlines, &image, err);
 	}
 	dso->are_inlines_tried = true;
@@ -552,8 +559,8 @@ int tl_symbols_inlines(struct tl_symbols_dso *dso, uint64_t offset,
 const struct tl_symbols_image *tl_symbols_image(struct tl_symbols_dso *dso)
 {
 	ensure_loaded(dso, NULL);
-	if (!dso->is_image_tried && dso->runtime_path)
-		symbols_image_open(&dso->image, dso->runtime_path, &dso->runtime_st);
+	if (!dso->is_image_tried && dso->runtime.path)
+		symbols_image_open(&dso->image, &dso->runtime, &dso->runtime_st);
 	dso->is_image_tried = true;
 	dso->shown_image.data = dso->image.data;
 	dso->shown_image.size = dso->image.size;

@@ -151,11 +151,39 @@ static int inspect(struct symbols_elf *elf, struct tl_error *err)
 	return TL_OK;
 }
 
-int symbols_elf_open(struct symbols_elf *out, const char *path, struct tl_error *err)
+static int open_archived(struct symbols_elf *out, const struct symbols_place *place,
+			 struct tl_error *err)
 {
+	int ret = TL_OK;
+
+	out->fd = -1;
+	out->archived = place->archived;
+	out->path = tl_strdup_n(place->path, strlen(place->path), err);
+	if (!out->path)
+		return TL_NOMEM;
+	symbols_image_open(&out->image, place, NULL);
+	if (!out->image.data)
+		ret = tl_fail(err, TL_IO, "%s: %s", place->path,
+			      place->archived->size ? "cannot be read" : "is empty");
+	elf_version(EV_CURRENT);
+	if (ret == TL_OK)
+		out->elf = elf_memory((char *)(uintptr_t)out->image.data, out->image.size);
+	if (ret == TL_OK)
+		ret = inspect(out, err);
+	if (ret < 0)
+		symbols_elf_close(out);
+	return ret;
+}
+
+int symbols_elf_open(struct symbols_elf *out, const struct symbols_place *place,
+		     struct tl_error *err)
+{
+	const char *path = place->path;
 	int ret;
 
 	memset(out, 0, sizeof(*out));
+	if (place->archived)
+		return open_archived(out, place, err);
 	out->fd = symbols_open_regular(path, &out->st);
 	if (out->fd < 0 && (errno == ENOENT || errno == ENOTDIR))
 		return tl_fail(err, TL_NOTHING, "%s: no such file", path);
@@ -252,24 +280,24 @@ static int inflate_all(const char *name, const uint8_t *data, size_t size, size_
 	return TL_OK;
 }
 
-int symbols_elf_open_packed(struct symbols_elf *out, const char *path, size_t limit,
-			    struct tl_error *err)
+int symbols_elf_open_packed(struct symbols_elf *out, const struct symbols_place *place,
+			    size_t limit, struct tl_error *err)
 {
 	uint8_t *data;
 	char *file;
 	size_t size, inflated;
-	int ret = symbols_read_file(path, limit, &file, &size, err);
+	int ret = symbols_read_place(place, limit, &file, &size, err);
 
 	memset(out, 0, sizeof(*out));
 	if (ret < 0)
 		return ret;
 	if (tl_compression_of((const uint8_t *)file, size) == TL_COMPRESSION_NONE) {
 		free(file);
-		return symbols_elf_open(out, path, err);
+		return symbols_elf_open(out, place, err);
 	}
-	ret = inflate_all(path, (const uint8_t *)file, size, limit, &data, &inflated, err);
+	ret = inflate_all(place->path, (const uint8_t *)file, size, limit, &data, &inflated, err);
 	free(file);
-	return ret < 0 ? ret : symbols_elf_open_memory(out, path, data, inflated, err);
+	return ret < 0 ? ret : symbols_elf_open_memory(out, place->path, data, inflated, err);
 }
 
 int symbols_elf_open_debugdata(struct symbols_elf *out, struct symbols_elf *elf,
@@ -298,6 +326,7 @@ void symbols_elf_close(struct symbols_elf *elf)
 	if (elf->path && elf->fd >= 0)
 		close(elf->fd);
 	free(elf->memory);
+	symbols_image_close(&elf->image);
 	free(elf->path);
 	memset(elf, 0, sizeof(*elf));
 }

@@ -11,6 +11,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "spool.h"
+
 /* Old recorders pad short ids with zeros to 20 bytes. */
 bool symbols_build_id_equal(const struct tl_build_id *a, const struct tl_build_id *b)
 {
@@ -53,6 +55,14 @@ int symbols_open_regular(const char *path, struct stat *st)
 		return -1;
 	}
 	return fd;
+}
+
+int symbols_place_copy(struct symbols_place *out, const struct symbols_place *place,
+		       struct tl_error *err)
+{
+	*out = *place;
+	out->path = tl_strdup_n(place->path, strlen(place->path), err);
+	return out->path ? TL_OK : TL_NOMEM;
 }
 
 /* Files of /proc have a size of 0 and tell their length only by ending. */
@@ -107,6 +117,39 @@ int symbols_read_file(const char *path, size_t limit, char **data, size_t *size,
 	return TL_OK;
 }
 
+static int read_archived(const struct tl_archive_file *file, size_t limit, char **data,
+			 size_t *size, struct tl_error *err)
+{
+	char *buffer;
+	int ret;
+
+	if (file->size > limit)
+		return tl_fail(err, TL_FORMAT, "%s: longer than %zu bytes", file->name, limit);
+	buffer = malloc((size_t)file->size + 1);
+	if (!buffer)
+		return tl_fail(err, TL_NOMEM, "out of memory: %zu bytes of %s", (size_t)file->size,
+			       file->name);
+	ret = tl_spool_read(file->fd, file->offset, buffer, (size_t)file->size, err);
+	if (ret < 0) {
+		free(buffer);
+		return ret;
+	}
+	buffer[file->size] = '\0';
+	*data = buffer;
+	*size = (size_t)file->size;
+	return TL_OK;
+}
+
+int symbols_read_place(const struct symbols_place *place, size_t limit, char **data, size_t *size,
+		       struct tl_error *err)
+{
+	if (!place->archived)
+		return symbols_read_file(place->path, limit, data, size, err);
+	*data = NULL;
+	*size = 0;
+	return read_archived(place->archived, limit, data, size, err);
+}
+
 #define IMAGE_COPY_MAX (4u << 20)
 
 static bool is_same_file(const struct stat *a, const struct stat *b)
@@ -115,27 +158,42 @@ static bool is_same_file(const struct stat *a, const struct stat *b)
 	       a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
 }
 
-void symbols_image_open(struct symbols_image *image, const char *path, const struct stat *st)
+static void fill_image(struct symbols_image *image, int fd, uint64_t offset, uint64_t size)
 {
+	void *data;
+
+	if (!size || size > SIZE_MAX)
+		return;
+	image->size = (size_t)size;
+	if (image->size <= IMAGE_COPY_MAX) {
+		image->copy = malloc(image->size);
+		if (image->copy &&
+		    pread(fd, image->copy, image->size, (off_t)offset) == (ssize_t)size)
+			image->data = image->copy;
+		return;
+	}
+	data = mmap(NULL, image->size, PROT_READ, MAP_PRIVATE, fd, (off_t)offset);
+	image->is_mapped = data != MAP_FAILED;
+	image->data = image->is_mapped ? data : NULL;
+}
+
+void symbols_image_open(struct symbols_image *image, const struct symbols_place *place,
+			const struct stat *st)
+{
+	const struct tl_archive_file *archived = place->archived;
 	struct stat now;
-	int fd = symbols_open_regular(path, &now);
+	int fd;
 
 	memset(image, 0, sizeof(*image));
+	if (archived) {
+		fill_image(image, archived->fd, archived->offset, archived->size);
+		return;
+	}
+	fd = symbols_open_regular(place->path, &now);
 	if (fd < 0)
 		return;
-	if (is_same_file(&now, st) && now.st_size > 0) {
-		image->size = (size_t)now.st_size;
-		if (image->size <= IMAGE_COPY_MAX) {
-			image->copy = malloc(image->size);
-			if (image->copy && pread(fd, image->copy, image->size, 0) == now.st_size)
-				image->data = image->copy;
-		} else {
-			void *data = mmap(NULL, image->size, PROT_READ, MAP_PRIVATE, fd, 0);
-
-			image->is_mapped = data != MAP_FAILED;
-			image->data = image->is_mapped ? data : NULL;
-		}
-	}
+	if (is_same_file(&now, st) && now.st_size > 0)
+		fill_image(image, fd, 0, (uint64_t)now.st_size);
 	close(fd);
 }
 

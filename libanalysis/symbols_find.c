@@ -15,6 +15,11 @@
 
 #define HEX_MAX (2 * TL_BUILD_ID_MAX + 1)
 
+static int visit_path(symbols_visit_fn visit, const char *path, void *payload, struct tl_error *err)
+{
+	return visit(&(struct symbols_place) { path, NULL }, payload, err);
+}
+
 /* Prints a path and visits it. */
 static int visit_printf(symbols_visit_fn visit, void *payload, struct tl_error *err,
 			const char *fmt, ...) TL_PRINTF(4, 5);
@@ -31,7 +36,7 @@ static int visit_printf(symbols_visit_fn visit, void *payload, struct tl_error *
 	va_end(args);
 	if (ret < 0)
 		return tl_fail(err, TL_NOMEM, "out of memory: a path");
-	ret = visit(path, payload, err);
+	ret = visit_path(visit, path, payload, err);
 	free(path);
 	return ret;
 }
@@ -74,7 +79,7 @@ static int visit_entry(const char *entry, const char *leaf, symbols_visit_fn vis
 {
 	if (is_directory(entry))
 		return visit_printf(visit, payload, err, "%s/%s", entry, leaf);
-	return strcmp(leaf, "debug") ? visit(entry, payload, err) : 0;
+	return strcmp(leaf, "debug") ? visit_path(visit, entry, payload, err) : 0;
 }
 
 static int visit_one_cache(const char *cache, const char *hex, const char *leaf,
@@ -104,6 +109,26 @@ out:
 	return ret;
 }
 
+/* Links and layouts are the archive's business. */
+static int visit_archives(const struct tl_symbols *symbols, const char *hex, const char *leaf,
+			  symbols_visit_fn visit, void *payload, struct tl_error *err)
+{
+	const struct tl_symbol_options *opt = &symbols->options;
+
+	for (size_t i = 0; i < opt->archive_count; i++) {
+		const struct tl_archive_file *file;
+		int64_t at = TL_ARCHIVE_FIRST;
+
+		while ((file = tl_archive_find(opt->archives[i], hex, leaf, &at))) {
+			int ret = visit(&(struct symbols_place) { file->name, file }, payload, err);
+
+			if (ret)
+				return ret;
+		}
+	}
+	return 0;
+}
+
 /* The n-th cache to look into, NULL after the last. */
 static const char *cache_at(const struct tl_symbols *symbols, size_t n)
 {
@@ -116,19 +141,20 @@ int symbols_visit_caches(const struct tl_symbols *symbols, const struct tl_build
 			 const char *leaf, symbols_visit_fn visit, void *payload,
 			 struct tl_error *err)
 {
+	const struct tl_symbol_options *opt = &symbols->options;
 	char hex[HEX_MAX];
-	const char *cache;
+	int ret = 0;
 
 	if (id->size < 2)
 		return 0;
 	symbols_build_id_text(id, hex);
-	for (size_t i = 0; (cache = cache_at(symbols, i)); i++) {
-		int ret = visit_one_cache(cache, hex, leaf, visit, payload, err);
-
-		if (ret)
-			return ret;
-	}
-	return 0;
+	for (size_t i = 0; ret == 0 && i < opt->buildid_dir_count; i++)
+		ret = visit_one_cache(opt->buildid_dirs[i], hex, leaf, visit, payload, err);
+	if (ret == 0)
+		ret = visit_archives(symbols, hex, leaf, visit, payload, err);
+	if (ret == 0 && symbols->home_cache)
+		ret = visit_one_cache(symbols->home_cache, hex, leaf, visit, payload, err);
+	return ret;
 }
 
 int symbols_visit_cache_section(const struct tl_symbols *symbols, const char *section,
@@ -161,7 +187,7 @@ int symbols_visit_path(const struct tl_symbols *symbols, const char *path, symbo
 		       void *payload, struct tl_error *err)
 {
 	if (!symbols->options.symfs)
-		return visit(path, payload, err);
+		return visit_path(visit, path, payload, err);
 	return visit_printf(visit, payload, err, "%s%s%s", symbols->options.symfs,
 			    path[0] == '/' ? "" : "/", path);
 }

@@ -78,7 +78,8 @@ static struct tl_symbols_dso *open_program(void)
 	struct symbols_elf elf;
 	struct tl_symbols_dso *dso;
 
-	assert_int_equal(symbols_elf_open(&elf, program, NULL), TL_OK);
+	assert_int_equal(symbols_elf_open(&elf, &(struct symbols_place) { program, NULL }, NULL),
+			 TL_OK);
 	description.build_id = elf.build_id;
 	symbols_elf_close(&elf);
 	assert_int_equal(tl_symbols_dso(symbols, &description, &dso, NULL), TL_OK);

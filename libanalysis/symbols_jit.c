@@ -493,8 +493,9 @@ static bool is_trusted(const char *path)
 	return stat(path, &st) == 0 && (!st.st_uid || st.st_uid == geteuid() || !geteuid());
 }
 
-static int visit_perf_map(const char *path, void *payload, struct tl_error *err)
+static int visit_perf_map(const struct symbols_place *place, void *payload, struct tl_error *err)
 {
+	const char *path = place->path;
 	struct tl_symbols_dso *dso = payload;
 	struct tl_error why = { 0 };
 	char *text;
@@ -572,8 +573,9 @@ int symbols_load_perf_map(struct tl_symbols_dso *dso, struct tl_error *err)
 	return ret < 0 ? ret : TL_OK;
 }
 
-static int visit_jitdump(const char *path, void *payload, struct tl_error *err)
+static int visit_jitdump(const struct symbols_place *place, void *payload, struct tl_error *err)
 {
+	const char *path = place->path;
 	struct tl_symbols_dso *dso = payload;
 	struct tl_error why = { 0 }, damage = { 0 };
 	struct tl_input *in = NULL;

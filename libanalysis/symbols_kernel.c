@@ -289,14 +289,15 @@ static int accept(struct tl_symbols_dso *dso, const char *path, struct tl_error 
 	return 1;
 }
 
-static int visit_kallsyms(const char *path, void *payload, struct tl_error *err)
+static int visit_kallsyms(const struct symbols_place *place, void *payload, struct tl_error *err)
 {
+	const char *path = place->path;
 	struct kernel_search *search = payload;
 	struct tl_symbols_dso *dso = search->dso;
 	struct tl_error why = { 0 };
 	char *text;
 	size_t size;
-	int ret = symbols_read_file(path, KALLSYMS_MAX, &text, &size, &why);
+	int ret = symbols_read_place(place, KALLSYMS_MAX, &text, &size, &why);
 
 	if (ret == TL_NOMEM)
 		return tl_fail(err, ret, "%s", why.text);
@@ -317,15 +318,16 @@ static int visit_kallsyms(const char *path, void *payload, struct tl_error *err)
 }
 
 /* A vmlinux: only with the recorded build-id, and with a symbol table of its own. */
-static int visit_vmlinux(const char *path, void *payload, struct tl_error *err)
+static int visit_vmlinux(const struct symbols_place *place, void *payload, struct tl_error *err)
 {
+	const char *path = place->path;
 	struct kernel_search *search = payload;
 	struct tl_symbols_dso *dso = search->dso;
 	const struct tl_build_id *wanted = &dso->description.build_id;
 	char found_hex[2 * TL_BUILD_ID_MAX + 1], wanted_hex[2 * TL_BUILD_ID_MAX + 1];
 	struct tl_error why = { 0 };
 	struct symbols_elf elf;
-	int ret = symbols_elf_open(&elf, path, &why);
+	int ret = symbols_elf_open(&elf, place, &why);
 
 	if (ret == TL_NOMEM)
 		return tl_fail(err, ret, "%s", why.text);
@@ -409,7 +411,7 @@ static int visit_running(struct kernel_search *search, struct tl_error *err)
 				    "one is not used for it: %s",
 				    why);
 	search->needs_same_place = !wanted->size;
-	return visit_kallsyms(KALLSYMS_RUNNING, search, err);
+	return visit_kallsyms(&(struct symbols_place) { KALLSYMS_RUNNING, NULL }, search, err);
 }
 
 int symbols_load_kernel(struct tl_symbols_dso *dso, struct tl_error *err)
@@ -540,14 +542,15 @@ static int take_module(struct tl_symbols_dso *dso, struct symbols_elf *elf, cons
 	return accept(dso, path, err);
 }
 
-static int visit_module(const char *path, void *payload, struct tl_error *err)
+static int visit_module(const struct symbols_place *place, void *payload, struct tl_error *err)
 {
+	const char *path = place->path;
 	struct tl_symbols_dso *dso = payload;
 	const struct tl_build_id *wanted = &dso->description.build_id;
 	char found_hex[2 * TL_BUILD_ID_MAX + 1], wanted_hex[2 * TL_BUILD_ID_MAX + 1];
 	struct tl_error why = { 0 };
 	struct symbols_elf elf;
-	int ret = symbols_elf_open_packed(&elf, path, MODULE_MAX, &why);
+	int ret = symbols_elf_open_packed(&elf, place, MODULE_MAX, &why);
 
 	if (ret == TL_NOMEM)
 		return tl_fail(err, ret, "%s", why.text);

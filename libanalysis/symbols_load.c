@@ -183,10 +183,10 @@ static int take_info(struct search *search, const struct symbols_elf *elf, struc
 
 	if (!search->wants_info || !elf->has_info || elf->memory)
 		return TL_OK;
-	dso->info_path = tl_strdup_n(elf->path, strlen(elf->path), err);
 	dso->info_st = elf->st;
 	search->wants_info = false;
-	return dso->info_path ? TL_OK : TL_NOMEM;
+	return symbols_place_copy(&dso->info, &(struct symbols_place) { elf->path, elf->archived },
+				  err);
 }
 
 /* Takes `elf` for names or code or both, if there is none better; 1 when nothing is missing. */
@@ -211,13 +211,13 @@ static int take(struct search *search, struct symbols_elf *elf, struct tl_error 
 	return search->has_names && search->has_runtime && !search->wants_info;
 }
 
-static int visit(const char *path, void *payload, struct tl_error *err)
+static int visit(const struct symbols_place *place, void *payload, struct tl_error *err)
 {
 	struct search *search = payload;
 	struct symbols_elf elf;
 	struct tl_error why = { 0 };
 	bool is_accepted;
-	int ret = symbols_elf_open(&elf, path, &why);
+	int ret = symbols_elf_open(&elf, place, &why);
 
 	if (ret == TL_NOMEM)
 		return tl_fail(err, TL_NOMEM, "%s", why.text);
@@ -376,9 +376,9 @@ static int take_image(struct tl_symbols_dso *dso, struct symbols_elf *runtime, s
 		dso->image.size = runtime->memory_size;
 		return TL_OK;
 	}
-	dso->runtime_path = tl_strdup_n(runtime->path, strlen(runtime->path), err);
 	dso->runtime_st = runtime->st;
-	return dso->runtime_path ? TL_OK : TL_NOMEM;
+	return symbols_place_copy(
+		&dso->runtime, &(struct symbols_place) { runtime->path, runtime->archived }, err);
 }
 
 static int take_names(struct search *search, struct tl_error *err)

@@ -7,6 +7,7 @@
 
 #include <sys/stat.h>
 
+#include "archive.h"
 #include "memory.h"
 #include "symbols.h"
 
@@ -98,11 +99,23 @@ bool symbols_build_id_equal(const struct tl_build_id *a, const struct tl_build_i
 /* Hex digits into `buf`, which has room for 2 * TL_BUILD_ID_MAX + 1; returns buf. */
 char *symbols_build_id_text(const struct tl_build_id *id, char *buf);
 
+/* Where bytes are: a file of the file system, or one of an archive, whose name is only for people. */
+struct symbols_place {
+	const char *path;
+	const struct tl_archive_file *archived; /* NULL: a file */
+};
+
+/* A copy of the path is the caller's to free. */
+int symbols_place_copy(struct symbols_place *out, const struct symbols_place *place,
+		       struct tl_error *err);
+
 /* Opens a regular file for reading; -1 with errno otherwise. Never waits on a FIFO or a device. */
 int symbols_open_regular(const char *path, struct stat *st);
 /* The whole of a regular file (or of a /proc file) up to `limit` bytes, terminated by a NUL. */
 int symbols_read_file(const char *path, size_t limit, char **data, size_t *size,
 		      struct tl_error *err);
+int symbols_read_place(const struct symbols_place *place, size_t limit, char **data, size_t *size,
+		       struct tl_error *err);
 
 /*
  * The bytes of a file that was opened before, for those who need all of it at once. Small files are
@@ -117,8 +130,12 @@ struct symbols_image {
 	bool is_mapped;
 };
 
-/* Nothing but the file that `st` describes: one that took its place since is not taken. */
-void symbols_image_open(struct symbols_image *image, const char *path, const struct stat *st);
+/*
+ * Nothing but the file that `st` describes: one that took its place since is not taken. Files of
+ * archives stay what they are.
+ */
+void symbols_image_open(struct symbols_image *image, const struct symbols_place *place,
+			const struct stat *st);
 void symbols_image_close(struct symbols_image *image);
 
 /* ---- ELF: symbols_elf.c --------------------------------------------------------------------- */
@@ -129,10 +146,12 @@ struct symbols_segment {
 };
 
 struct symbols_elf {
-	char *path;	 /* for people */
-	struct stat st;	 /* of the file when it was opened; st_size 0 for memory */
-	int fd;		 /* -1 for memory */
-	uint8_t *memory; /* owned: an image that is no file */
+	char *path;	/* for people, and to find a file again */
+	struct stat st; /* of the file when it was opened; st_size 0 for memory and archives */
+	int fd;		/* -1 for memory and archives */
+	const struct tl_archive_file *archived;
+	struct symbols_image image; /* of an archived one */
+	uint8_t *memory;	    /* owned: an image that is no file */
 	size_t memory_size;
 	struct Elf *elf;
 	uint16_t machine, type;
@@ -150,7 +169,8 @@ struct symbols_elf {
  * TL_OK, TL_NOTHING (not there), TL_IO (may not be read, not regular), TL_FORMAT (not ELF, damaged)
  * or TL_NOMEM. The memory form takes over `data` (from malloc), also on failure.
  */
-int symbols_elf_open(struct symbols_elf *out, const char *path, struct tl_error *err);
+int symbols_elf_open(struct symbols_elf *out, const struct symbols_place *place,
+		     struct tl_error *err);
 int symbols_elf_open_memory(struct symbols_elf *out, const char *name, uint8_t *data, size_t size,
 			    struct tl_error *err);
 void symbols_elf_close(struct symbols_elf *elf); /* accepts one that was never opened (all zero) */
@@ -165,8 +185,8 @@ int symbols_elf_load(struct symbols_table *table, struct symbols_elf *syms,
 int symbols_elf_segments(struct symbols_elf *elf, struct symbols_segment **out, size_t *count,
 			 struct tl_error *err);
 /* A file that may be compressed, inflated up to `limit` bytes. */
-int symbols_elf_open_packed(struct symbols_elf *out, const char *path, size_t limit,
-			    struct tl_error *err);
+int symbols_elf_open_packed(struct symbols_elf *out, const struct symbols_place *place,
+			    size_t limit, struct tl_error *err);
 /* The GNU build-id among notes; false: none. */
 bool symbols_note_build_id(const uint8_t *data, size_t size, size_t align, bool is_big_endian,
 			   struct tl_build_id *id);
@@ -249,16 +269,18 @@ int symbols_inlines_find(struct symbols_inlines *inlines, uint64_t address,
 /* ---- where files are: symbols_find.c -------------------------------------------------------- */
 
 /* One place to look at. Return 1: enough, stop; 0: go on; <0 error. */
-typedef int (*symbols_visit_fn)(const char *path, void *payload, struct tl_error *err);
+typedef int (*symbols_visit_fn)(const struct symbols_place *place, void *payload,
+				struct tl_error *err);
 
 /*
  * The files named `leaf` ("elf", "debug", "vdso", "kallsyms") that build-id caches hold for `id`:
- * those given, then ~/.debug. All layouts of perf, and links that became text files.
+ * those given, archives of them, then ~/.debug. All layouts of perf, and links that became text
+ * files.
  */
 int symbols_visit_caches(const struct tl_symbols *symbols, const struct tl_build_id *id,
 			 const char *leaf, symbols_visit_fn visit, void *payload,
 			 struct tl_error *err);
-/* <cache>/[section]/<build-id>/leaf, for kernels and vdsos. */
+/* <cache>/[section]/<build-id>/leaf, for kernels and vdsos; of archives the above has them already. */
 int symbols_visit_cache_section(const struct tl_symbols *symbols, const char *section,
 				const struct tl_build_id *id, const char *leaf,
 				symbols_visit_fn visit, void *payload, struct tl_error *err);
@@ -310,7 +332,7 @@ struct tl_symbols_dso {
 	struct tl_symbols_dso *module_kernel; /* a module named by the kernel's table */
 	uint16_t module_number;
 	/* for the unwinder: where the code is, and its bytes when they were asked for */
-	char *runtime_path, *info_path; /* info: with .debug_info */
+	struct symbols_place runtime, info; /* paths are owned; info: with .debug_info */
 	struct stat runtime_st, info_st;
 	struct symbols_image image;
 	struct tl_symbols_image shown_image;

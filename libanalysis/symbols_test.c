@@ -205,7 +205,9 @@ static void a_program_is_named_as_nm_names_it(void **state)
 			 example_root, example_root);
 		if (system(command) != 0)
 			skip();
-		assert_int_equal(symbols_elf_open(&elf, d.path, NULL), TL_OK);
+		assert_int_equal(
+			symbols_elf_open(&elf, &(struct symbols_place) { d.path, NULL }, NULL),
+			TL_OK);
 		d.build_id = elf.build_id;
 		assert_int_equal(symbols_elf_segments(&elf, &segments, &segment_count, NULL),
 				 TL_OK);

@@ -169,6 +169,7 @@ static int on_clock(struct tl_writer *w, const struct tl_event_clock *ev, struct
 
 	if (ret == TL_OK)
 		ret = keep_optional(w, &w->clock_why, ev->why, err);
+	w->is_monotonic = ev->name && !strcmp(ev->name, "monotonic");
 	w->clock_method = ev->method;
 	w->clock_residual_ns = ev->residual_ns;
 	w->has_clock = true;
@@ -461,7 +462,7 @@ int tl_writer_begin(struct tl_writer **out, struct tl_store *store,
 	w->options = *opt;
 	w->clock_method = TL_CLOCK_ASSUMED;
 	w->clock_residual_ns = -1;
-	w->recording.end_unix_ns = source->modified_ns;
+	w->recording.end_unix_ns = source->end_unix_ns ? source->end_unix_ns : source->modified_ns;
 	w->first_ts = INT64_MAX;
 	w->last_ts = w->newest_ts = INT64_MIN;
 	w->last_node = w->last_thread = w->last_name = TL_NO_INDEX;

@@ -151,6 +151,7 @@ struct tl_writer {
 	struct tl_writer_meta *meta;
 	size_t meta_count, meta_capacity;
 	char *clock_name, *clock_why;
+	bool is_monotonic; /* times are of the clock that jitdumps have */
 	enum tl_clock_method clock_method;
 	int64_t clock_offset_ns, clock_residual_ns;
 	int64_t late_offset_ns; /* the clock was told after rows were written: to be added */

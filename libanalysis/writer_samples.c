@@ -49,7 +49,8 @@ static int find_jitted(struct tl_writer *w, uint32_t thread, int64_t ts,
 	dso = w->jitdump_of[process] - 1;
 	if (!w->dsos[dso].symbols)
 		return 0;
-	ret = tl_symbols_find(w->dsos[dso].symbols, frame->address, ts, &symbol, err);
+	ret = tl_symbols_find(w->dsos[dso].symbols, frame->address,
+			      w->is_monotonic ? ts : INT64_MIN, &symbol, err);
 	if (ret <= 0)
 		return ret;
 	w->dsos[dso].is_used = true;

@@ -99,6 +99,17 @@ counts >plain
 		echo "exit status $?"
 	counts | cmp - plain
 } 2>&1 | verdict 'standard input is a file or a pipe'
+kernel='perf record -q -g -e cpu-clock:k -F 999'
+calls=(dd if=/dev/zero of=/dev/null bs=1 count=200000 status=none)
+if $kernel -o kernel.data "${calls[@]}" >err 2>&1 &&
+	"$program" collapse -q kernel.data 2>err | grep -q ';do_syscall_64;'; then
+	{
+		$kernel -o - "${calls[@]}" 2>err | "$program" collapse -q - >out 2>>err || cat err
+		grep -q ';do_syscall_64;' out || head -n 5 out
+	} | verdict 'what perf writes into a pipe now is of this kernel'
+else
+	echo 'ok - what perf writes into a pipe now is of this kernel # SKIP it has no names here'
+fi
 for packer in gzip xz bzip2 zstd; do
 	if command -v $packer >/dev/null 2>&1; then
 		{

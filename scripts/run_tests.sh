@@ -188,6 +188,7 @@ for variant in gcc sanitized; do
 	else
 		start "$variant profiler" echo 'ok - profiler # SKIP no python3'
 	fi
+	start "$variant archives" scripts/check_archives.sh "$root/$variant/traceloom"
 done
 stage 'comparison with other programs, installation'
 start 'peers' scripts/compare_folded.sh "$root/gcc/traceloom"
