@@ -26,6 +26,8 @@ const struct tl_importer *tl_importer_probe(const uint8_t *head, size_t len)
 	const struct tl_importer *surest = NULL;
 	int best = 0;
 
+	if (!len) /* nothing is no format, and head may be NULL */
+		return NULL;
 	for (size_t i = 0; tl_importers[i]; i++) {
 		int certainty = tl_importers[i]->probe(head, len);
 
