@@ -21,7 +21,7 @@ struct collapse_options {
 	enum tl_fold_weight weight;
 	enum tl_fold_root root;
 	enum tl_fold_compat compat;
-	bool offcpu, wakeup, trace_ops, show_state;
+	bool offcpu, wakeup, syscalls, trace_ops, show_state;
 	bool pid_root, tid_root;
 	bool annotate_kernel, annotate_jit, annotate_all, show_addresses;
 	bool user_only, kernel_only, no_idle;
@@ -44,11 +44,13 @@ static const struct command_option options[] = {
 	FLAG(struct collapse_options, wakeup, 0, "wakeup",
 	     "time that threads slept, by where they left the CPU and, after '--', by whom and "
 	     "where they were woken"),
+	FLAG(struct collapse_options, syscalls, 0, "syscalls",
+	     "time in system calls, process;thread;call and, where it was recorded, the stack"),
 	FLAG(struct collapse_options, trace_ops, 0, "trace-ops",
 	     "spans of a profiler by self time: rank, thread or stream, operators"),
 	WORD(struct collapse_options, weight, 'w', "weight", "WORD", weights,
 	     "what a stack counts: period (as recorded), count (samples), ns, us; default period, "
-	     "us for time off the CPU"),
+	     "us for time off the CPU and in calls"),
 	HEADING("what of it"),
 	STRINGS(struct collapse_options, ranges, 't', "time", "A,B",
 		"only from A until before B: seconds from the start of the case (12.5, 500ms), Unix "
@@ -106,6 +108,8 @@ static const struct command_example examples[] = {
 	{ "traceloom collapse perf.data | flamegraph.pl > cpu.svg", "draw a recording" },
 	{ "traceloom collapse --offcpu run.db | flamegraph.pl --color=io --countname=us > off.svg",
 	  "where the time went that no CPU was used" },
+	{ "traceloom collapse --syscalls trace.log | flamegraph.pl --countname=us > calls.svg",
+	  "where threads spend their time in system calls" },
 	{ "traceloom collapse --time 10,12.5 --comm '^python' --weight ns run.db",
 	  "two and a half seconds of the python threads" },
 	{ "traceloom collapse --window 10s --out-dir windows run.db",
@@ -119,9 +123,10 @@ static int check(const struct collapse_options *opt, struct tl_error *err)
 {
 	bool has_root = opt->root != TL_ROOT_COMM;
 
-	if (opt->offcpu + opt->wakeup + opt->trace_ops > 1)
-		return tl_fail(err, TL_USAGE,
-			       "--offcpu, --wakeup and --trace-ops are different questions");
+	if (opt->offcpu + opt->wakeup + opt->syscalls + opt->trace_ops > 1)
+		return tl_fail(
+			err, TL_USAGE,
+			"--offcpu, --wakeup, --syscalls and --trace-ops are different questions");
 	if (opt->steps && (opt->window || opt->ranges.count))
 		return tl_fail(err, TL_USAGE, "--steps excludes --time and --window");
 	if (opt->trace_ops && opt->window)
@@ -143,9 +148,10 @@ static int check(const struct collapse_options *opt, struct tl_error *err)
 static void fill_question(const struct collapse_options *opt, struct tl_fold_options *fold)
 {
 	*fold = (struct tl_fold_options) {
-		.what = opt->offcpu   ? TL_FOLD_OFFCPU
-			: opt->wakeup ? TL_FOLD_WAKEUP
-				      : TL_FOLD_EVENT,
+		.what = opt->offcpu	? TL_FOLD_OFFCPU
+			: opt->wakeup	? TL_FOLD_WAKEUP
+			: opt->syscalls ? TL_FOLD_CALLS
+					: TL_FOLD_EVENT,
 		.event = opt->event,
 		.weight = opt->weight,
 		.root = opt->pid_root	? TL_ROOT_PID
@@ -205,14 +211,14 @@ static const char *plural(uint64_t count)
 static void tell_result(const struct collapse_options *opt, const struct tl_folded *f,
 			uint64_t line_count, const char *more)
 {
-	bool is_off = opt->offcpu || opt->wakeup;
+	bool is_event = !opt->offcpu && !opt->wakeup && !opt->syscalls;
+	const char *what = is_event ? "sample" : opt->syscalls ? "call" : "interval";
 	struct tl_text note = { 0 };
 
 	tl_text_printf(&note, "%s: %" PRIu64 " %s%s on %" PRIu64 " line%s, %" PRIu64 " %s%s%s",
-		       f->event, f->sample_count, is_off ? "interval" : "sample",
-		       plural(f->sample_count), line_count, plural(line_count), f->total_weight,
-		       f->unit, !is_off && opt->weight == TL_WEIGHT_PERIOD ? " (period)" : "",
-		       more);
+		       f->event, f->sample_count, what, plural(f->sample_count), line_count,
+		       plural(line_count), f->total_weight, f->unit,
+		       is_event && opt->weight == TL_WEIGHT_PERIOD ? " (period)" : "", more);
 	if (f->is_sampled)
 		tl_text_puts(&note, "; only one in several hits was recorded, all of this is an "
 				    "estimate");
@@ -445,12 +451,17 @@ static struct case_request request_of(const struct collapse_options *opt, size_t
 
 	if (is_off)
 		request.want |= TL_WANT_SWITCHES;
+	if (opt->syscalls)
+		request.want |= TL_WANT_SYSCALLS | TL_WANT_PAYLOADS;
 	if (opt->steps)
 		request.want |= TL_WANT_STEPS;
 	if (opt->trace_ops)
 		request.want |= TL_WANT_SLICES;
 	/* compatible lines may turn out to need single samples, and stdin cannot be read again */
 	request.aggregate_only = is_off || !(has_times || (is_compat && has_stdin(count, paths)));
+	/* what two recordings tell of is told apart by the single calls */
+	if (opt->syscalls && count > 1)
+		request.aggregate_only = false;
 	return request;
 }
 

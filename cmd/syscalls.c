@@ -69,33 +69,6 @@ static size_t parse_number(const char *text, int64_t *value)
 	return used && number <= INT64_MAX ? used : 0;
 }
 
-static int parse_steps(const char *text, struct tl_syscall_options *question, struct tl_error *err)
-{
-	size_t first, last;
-
-	if (!text)
-		return TL_OK;
-	if (!strcmp(text, "slow") || !strcmp(text, "good")) {
-		question->steps = *text == 's' ? TL_STEPS_SLOW : TL_STEPS_GOOD;
-		return TL_OK;
-	}
-	question->steps = TL_STEPS_NUMBERED;
-	first = parse_number(text, &question->first_step);
-	question->last_step = question->first_step;
-	if (first && !text[first])
-		return TL_OK;
-	last = first && text[first] == '-' ? parse_number(text + first + 1, &question->last_step)
-					   : 0;
-	if (!last || text[first + 1 + last])
-		return tl_fail(err, TL_USAGE,
-			       "--steps: '%.100s' is neither slow, good, a number, nor a range "
-			       "like 501-506",
-			       text);
-	if (question->last_step < question->first_step)
-		return tl_fail(err, TL_USAGE, "--steps: '%.100s' ends before it begins", text);
-	return TL_OK;
-}
-
 /* "4711,4712" are ids, all else is a pattern for names. */
 static int parse_thread(const char *text, struct tl_syscall_options *question, int32_t **tids,
 			struct tl_error *err)
@@ -164,7 +137,8 @@ static int ask(const struct syscalls_options *opt, struct tl_store *store,
 static int run(const void *values, size_t operand_count, char **operands, struct tl_error *err)
 {
 	const struct syscalls_options *opt = values;
-	struct tl_syscall_options question = { .name_pattern = opt->name,
+	struct tl_syscall_options question = { .steps = opt->steps,
+					       .name_pattern = opt->name,
 					       .errors_only = opt->errors_only,
 					       .longest_count = LONGEST };
 	struct case_request request = { .sources = &opt->sources,
@@ -174,8 +148,6 @@ static int run(const void *values, size_t operand_count, char **operands, struct
 	int32_t *tids = NULL;
 	int ret = ranges ? output_check(&opt->output, err) : TL_NOMEM;
 
-	if (ret == TL_OK)
-		ret = parse_steps(opt->steps, &question, err);
 	if (ret == TL_OK)
 		ret = parse_thread(opt->thread, &question, &tids, err);
 	if (ret == TL_OK && opt->min)

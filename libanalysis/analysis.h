@@ -690,7 +690,7 @@ int tl_store_span(struct tl_store *store, struct tl_time_range *span, struct tl_
 
 /* ---- questions: folded stacks -------------------------------------------------------------- */
 
-enum tl_fold_what { TL_FOLD_EVENT, TL_FOLD_OFFCPU, TL_FOLD_WAKEUP };
+enum tl_fold_what { TL_FOLD_EVENT, TL_FOLD_OFFCPU, TL_FOLD_WAKEUP, TL_FOLD_CALLS };
 enum tl_fold_weight { TL_WEIGHT_PERIOD, TL_WEIGHT_COUNT, TL_WEIGHT_NS, TL_WEIGHT_US };
 enum tl_fold_root { TL_ROOT_COMM, TL_ROOT_NONE, TL_ROOT_PID, TL_ROOT_TID, TL_ROOT_CGROUP };
 enum tl_fold_compat {
@@ -735,7 +735,7 @@ struct tl_folded {
 	uint64_t total_weight;
 	uint64_t outside_count;	      /* of the event, but outside the ranges */
 	uint64_t without_time_count;  /* could not be placed in a range */
-	uint64_t without_end_count;   /* off-CPU intervals still open at the end: not counted */
+	uint64_t without_end_count;   /* off-CPU intervals, or calls, without an end: not counted */
 	uint64_t without_begin_count; /* threads woken that nobody saw leave: not counted */
 	uint64_t excluded_count, below_min_count;
 	/* of the excluded: threads not asked for, no frame of the side asked for, a frame excluded */

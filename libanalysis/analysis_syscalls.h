@@ -11,8 +11,6 @@
 extern "C" {
 #endif
 
-enum tl_step_choice { TL_STEPS_ANY, TL_STEPS_SLOW, TL_STEPS_GOOD, TL_STEPS_NUMBERED };
-
 struct tl_syscall_options {
 	/* What is told; what is usual (thresholds) is learnt from all calls whatever these say. */
 	const char *thread_pattern; /* POSIX extended regular expression on names, or NULL */
@@ -23,9 +21,8 @@ struct tl_syscall_options {
 	int64_t min_ns;			    /* calls that lasted at least so long; 0: all */
 	const struct tl_time_range *ranges; /* calls that began inside; none: all */
 	size_t range_count;
-	enum tl_step_choice steps;     /* calls that began inside such training steps */
-	int64_t first_step, last_step; /* NUMBERED */
-	uint32_t longest_count;	       /* longest calls to list per thread and call */
+	const char *steps; /* calls that began inside such steps, as tl_steps_ranges; NULL: any */
+	uint32_t longest_count; /* longest calls to list per thread and call */
 };
 
 /*

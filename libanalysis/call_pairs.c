@@ -328,8 +328,20 @@ static int count_call(struct pairing *p, const struct tl_event_syscall *call,
 	p->result->call_count++;
 	if (ret == TL_OK && enter->stack_id)
 		ret = tl_call_sums_add(&p->sums, key->thread_id, key->name_id, enter->stack_id,
-				       call->duration_ns, err);
+				       call->duration_ns, 1, err);
 	return ret;
+}
+
+/* The number's name is the one that programs know; events are called by functions of the kernel. */
+static const char *name_of(const struct pairing *p, const struct hit *enter, size_t *length)
+{
+	const char *name = tl_call_number_name(p->opt->arch, enter->number, length);
+
+	if (!name && enter->name) {
+		name = enter->name;
+		*length = strlen(name);
+	}
+	return name;
 }
 
 /* `exit` NULL: it did not come back. */
@@ -340,16 +352,13 @@ static int put_call(struct pairing *p, const struct hit *enter, const struct hit
 	struct tl_call_key key = { .thread_id = enter->thread_id, .timing = TL_CALL_UNTIMED };
 	char number[40], error[24];
 	size_t length = 0;
-	const char *name = enter->name;
+	const char *name;
 	struct tl_text operation = { 0 };
 	struct tl_call_traits traits;
 	bool is_notable = true;
 	int ret;
 
-	if (name)
-		length = strlen(name);
-	else
-		name = tl_call_number_name(p->opt->arch, enter->number, &length);
+	name = name_of(p, enter, &length);
 	if (!name) {
 		length = (size_t)snprintf(number, sizeof(number), "syscall_%lld",
 					  (long long)enter->number);

@@ -142,7 +142,10 @@ struct tl_call_sums {
 };
 
 int tl_call_sums_add(struct tl_call_sums *sums, int64_t thread_id, int64_t name_id, int64_t stack,
-		     int64_t duration_ns, struct tl_error *err);
+		     int64_t duration_ns, uint64_t count, struct tl_error *err);
+/* NULL: nothing was added there. */
+const struct tl_call_sum *tl_call_sums_find(const struct tl_call_sums *sums, int64_t thread_id,
+					    int64_t name_id, int64_t stack);
 void tl_call_sums_release(struct tl_call_sums *sums);
 
 #define TL_CALL_SUM_INSERT                                                                 \

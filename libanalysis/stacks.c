@@ -123,7 +123,8 @@ static int check_options(const struct tl_fold_options *opt, struct tl_error *err
 
 	if (is_compat && opt->what != TL_FOLD_EVENT)
 		return tl_fail(err, TL_USAGE,
-			       "off-CPU and wake-up stacks have no form to be compatible with");
+			       "off-CPU and wake-up stacks, and calls, have no form to be "
+			       "compatible with");
 	if (is_compat && (opt->root == TL_ROOT_NONE || opt->root == TL_ROOT_CGROUP))
 		return tl_fail(err, TL_USAGE, "compatible lines begin with the command");
 	if (is_compat && opt->weight != TL_WEIGHT_PERIOD)
@@ -132,8 +133,11 @@ static int check_options(const struct tl_fold_options *opt, struct tl_error *err
 		return tl_fail(err, TL_USAGE, "compatible lines have no inlined functions");
 	if (opt->what != TL_FOLD_EVENT && opt->event)
 		return tl_fail(err, TL_USAGE,
-			       "an event was asked for, but off-CPU time belongs to none");
-	if (opt->what == TL_FOLD_EVENT && opt->show_state)
+			       "an event was asked for, but time off the CPU or in calls belongs "
+			       "to none");
+	if (opt->what == TL_FOLD_CALLS && opt->root == TL_ROOT_CGROUP)
+		return tl_fail(err, TL_USAGE, "of calls no control group is known");
+	if ((opt->what == TL_FOLD_EVENT || opt->what == TL_FOLD_CALLS) && opt->show_state)
 		return tl_fail(err, TL_USAGE, "only off-CPU stacks have a state");
 	if (opt->user_only && opt->kernel_only)
 		return tl_fail(err, TL_USAGE,
@@ -292,7 +296,9 @@ int tl_fold(struct tl_store *store, const struct tl_fold_options *opt, struct tl
 
 	memset(out, 0, sizeof(*out));
 	if (ret == TL_OK) {
-		if (opt->what != TL_FOLD_EVENT)
+		if (opt->what == TL_FOLD_CALLS)
+			ret = tl_fold_calls(&fold, err);
+		else if (opt->what != TL_FOLD_EVENT)
 			ret = tl_fold_offcpu(&fold, NULL, err);
 		else if (fold.range_count)
 			ret = tl_fold_ranges(&fold, err);
@@ -357,6 +363,8 @@ int tl_fold_windows(struct tl_store *store, const struct tl_fold_options *opt, i
 	struct tl_fold fold;
 	int ret;
 
+	if (opt->what == TL_FOLD_CALLS)
+		return tl_fail(err, TL_USAGE, "calls are not folded by windows");
 	if (width_ns <= 0 || opt->range_count)
 		return tl_fail(err, TL_USAGE,
 			       "windows must last longer than nothing, and exclude "

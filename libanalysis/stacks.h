@@ -156,4 +156,7 @@ int tl_fold_load_parts(struct tl_fold *fold, struct tl_fold_parts *parts, struct
 /* offcpu.c; windows may be NULL */
 int tl_fold_offcpu(struct tl_fold *fold, struct tl_fold_windows *windows, struct tl_error *err);
 
+/* call_stacks.c: time in system calls, "process;thread;call;outer;...;inner" */
+int tl_fold_calls(struct tl_fold *fold, struct tl_error *err);
+
 #endif

@@ -616,6 +616,13 @@ static int add_sources(struct tl_syscall_question *q, struct tl_error *err)
 	return TL_OK;
 }
 
+int tl_syscalls_fail_none(struct tl_error *err)
+{
+	return tl_fail(err, TL_NOTHING,
+		       "the case has no system calls: record them with 'strace -f -ttt -T', or "
+		       "with 'perf record -a -e raw_syscalls:*'");
+}
+
 static int check_found(const struct tl_syscall_question *q, struct tl_error *err)
 {
 	const struct tl_syscalls *out = q->out;

@@ -68,7 +68,8 @@ struct tl_syscall_question {
 
 	struct tl_call_part *parts; /* by thread, kind, name, operation, wait, row */
 	size_t part_count, part_capacity;
-	struct tl_statement *read_block, *find_text;
+	struct tl_index source_names; /* a part of each source and name of system calls */
+	struct tl_statement *read_block, *find_text, *find_open;
 	struct tl_interner texts;
 	struct tl_text_slot {
 		int64_t string_id;
@@ -108,6 +109,10 @@ bool tl_syscalls_is_asked(const struct tl_syscall_question *q, const struct tl_c
 /* The thread's number in the answer. */
 int tl_syscalls_use_thread(struct tl_syscall_question *q, size_t index, uint32_t *out,
 			   struct tl_error *err);
+
+/* ---- syscalls.c ---- */
+
+int tl_syscalls_fail_none(struct tl_error *err); /* there are no calls in the case */
 
 /* ---- the longest ---- */
 

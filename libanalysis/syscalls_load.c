@@ -7,6 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* What two tracers say of when a call began may differ by so much. */
+#define SAME_CALL_NS 1000000
+
 static char *keep(struct tl_syscall_question *q, const char *text, size_t length,
 		  struct tl_error *err)
 {
@@ -304,70 +307,36 @@ static int load_steps(struct tl_syscall_question *q, struct tl_error *err)
 	return ret;
 }
 
-static bool is_chosen_step(const struct tl_syscall_question *q, const struct tl_call_step *step)
+static int add_all(struct tl_ranges *out, const struct tl_time_range *ranges, size_t count,
+		   struct tl_error *err)
 {
-	switch (q->opt->steps) {
-	case TL_STEPS_ANY:
-		return true;
-	case TL_STEPS_SLOW:
-		return step->class[0] == 's';
-	case TL_STEPS_GOOD:
-		return step->class[0] == 'g';
-	case TL_STEPS_NUMBERED:
-		return step->has_number && step->number >= q->opt->first_step &&
-		       step->number <= q->opt->last_step;
-	}
-	return false;
-}
+	int ret = TL_OK;
 
-static int fail_no_steps(const struct tl_syscall_question *q, struct tl_error *err)
-{
-	size_t count = q->step_count;
-
-	if (!count)
-		return tl_fail(err, TL_NOTHING,
-			       "the case knows no training steps with times: import a profiler's "
-			       "trace or a training log that has them");
-	switch (q->opt->steps) {
-	case TL_STEPS_ANY:
-		break;
-	case TL_STEPS_SLOW:
-		return tl_fail(err, TL_NOTHING, "none of %zu steps is slow", count);
-	case TL_STEPS_GOOD:
-		return tl_fail(err, TL_NOTHING, "none of %zu steps counts as good", count);
-	case TL_STEPS_NUMBERED:
-		return tl_fail(err, TL_NOTHING, "none of %zu steps has a number from %lld to %lld",
-			       count, (long long)q->opt->first_step, (long long)q->opt->last_step);
-	}
-	return TL_OK;
+	for (size_t i = 0; i < count && ret == TL_OK; i++)
+		ret = tl_ranges_add(out, ranges[i].begin_ns, ranges[i].end_ns, err);
+	tl_ranges_settle(out);
+	return ret;
 }
 
 /* What was asked for by times, by steps, or by both. */
 static int load_asked(struct tl_syscall_question *q, struct tl_error *err)
 {
 	struct tl_ranges times = { 0 }, steps = { 0 };
-	int ret = TL_OK;
+	struct tl_time_range *found = NULL;
+	size_t count = 0, step_count;
+	int ret = add_all(&times, q->opt->ranges, q->opt->range_count, err);
 
-	for (size_t i = 0; i < q->opt->range_count && ret == TL_OK; i++)
-		ret = tl_ranges_add(&times, q->opt->ranges[i].begin_ns, q->opt->ranges[i].end_ns,
-				    err);
-	for (size_t i = 0; i < q->step_count && ret == TL_OK && q->opt->steps != TL_STEPS_ANY; i++)
-		if (is_chosen_step(q, &q->steps[i]))
-			ret = tl_ranges_add(&steps, q->steps[i].begin_ns, q->steps[i].end_ns, err);
-	tl_ranges_settle(&times);
-	tl_ranges_settle(&steps);
-	q->has_asked = q->opt->range_count || q->opt->steps != TL_STEPS_ANY;
-	if (ret == TL_OK && q->opt->steps != TL_STEPS_ANY && !steps.count)
-		ret = fail_no_steps(q, err);
-	if (ret == TL_OK && q->opt->range_count && q->opt->steps != TL_STEPS_ANY) {
+	if (ret == TL_OK && q->opt->steps)
+		ret = tl_steps_ranges(q->store, q->opt->steps, &found, &count, &step_count, err);
+	if (ret == TL_OK)
+		ret = add_all(&steps, found, count, err);
+	free(found);
+	q->has_asked = q->opt->range_count || q->opt->steps;
+	if (ret == TL_OK && q->opt->range_count && q->opt->steps)
 		ret = tl_ranges_intersect(&q->asked, &times, &steps, err);
-	} else if (q->opt->range_count) {
-		q->asked = times;
-		times = (struct tl_ranges) { 0 };
-	} else {
-		q->asked = steps;
-		steps = (struct tl_ranges) { 0 };
-	}
+	else if (ret == TL_OK)
+		ret = add_all(&q->asked, q->opt->steps ? steps.ranges : times.ranges,
+			      q->opt->steps ? steps.count : times.count, err);
 	tl_ranges_release(&times);
 	tl_ranges_release(&steps);
 	return ret;
@@ -471,47 +440,143 @@ static bool is_better(const struct tl_call_source *a, const struct tl_call_sourc
 	return a->answer.source_id < b->answer.source_id;
 }
 
-/* When `source` saw system calls of the thread whose parts these are. */
-static bool span_of(const struct tl_call_part *parts, size_t count, int64_t source_id,
-		    struct tl_time_range *span)
+static uint64_t hash_ids(int64_t a, int64_t b)
 {
-	bool is_found = false;
-
-	for (size_t i = 0; i < count; i++) {
-		const struct tl_call_block *b = &parts[i].block;
-
-		if (parts[i].source_id != source_id || !b->has_times || b->key.kind)
-			continue;
-		if (!is_found || b->first_ts < span->begin_ns)
-			span->begin_ns = b->first_ts;
-		if (!is_found || b->last_ts > span->end_ns)
-			span->end_ns = b->last_ts;
-		is_found = true;
-	}
-	return is_found;
+	return tl_hash_u64((uint64_t)a, (uint64_t)b);
 }
 
-static void hide(struct tl_syscall_question *q, struct tl_call_part *parts, size_t count)
+/* Some tracers were told to look at some calls only: what they never name they do not tell of. */
+static bool knows_name(const struct tl_syscall_question *q, int64_t source_id, int64_t name_id)
 {
-	for (size_t i = 0; i < count; i++) {
-		const struct tl_call_source *mine = tl_syscalls_source(q, parts[i].source_id);
+	uint64_t hash = hash_ids(source_id, name_id);
+	size_t probe = 0;
+	int64_t found;
 
-		for (size_t k = 0; k < q->source_count && mine && !parts[i].block.key.kind; k++) {
-			const struct tl_call_source *other = &q->sources[k];
+	while ((found = tl_index_find(&q->source_names, hash, &probe)) >= 0)
+		if (q->parts[found].source_id == source_id &&
+		    q->parts[found].block.key.name_id == name_id)
+			return true;
+	return false;
+}
 
-			if (other == mine || !is_better(other, mine) ||
-			    !span_of(parts, count, other->answer.source_id, &parts[i].hidden))
+static int load_source_names(struct tl_syscall_question *q, struct tl_error *err)
+{
+	int ret = TL_OK;
+
+	for (size_t i = 0; i < q->part_count && ret == TL_OK; i++) {
+		const struct tl_call_part *part = &q->parts[i];
+
+		if (!part->block.key.kind &&
+		    !knows_name(q, part->source_id, part->block.key.name_id))
+			ret = tl_index_add(&q->source_names,
+					   hash_ids(part->source_id, part->block.key.name_id),
+					   (uint32_t)i, err);
+	}
+	return ret;
+}
+
+static void widen(struct tl_time_range *span, bool *is_found, int64_t begin_ns, int64_t end_ns)
+{
+	if (!*is_found || begin_ns < span->begin_ns)
+		span->begin_ns = begin_ns;
+	if (!*is_found || end_ns > span->end_ns)
+		span->end_ns = end_ns;
+	*is_found = true;
+}
+
+static int64_t end_of(int64_t ts, int64_t duration_ns)
+{
+	int64_t end;
+
+	return __builtin_add_overflow(ts, duration_ns > 0 ? duration_ns : 0, &end) ? INT64_MAX
+										   : end;
+}
+
+/* A call that the source did not see end: it is inside until the log ends. */
+static int span_of_open_call(struct tl_syscall_question *q, const struct tl_call_source *source,
+			     int64_t thread_id, struct tl_time_range *span, bool *is_found,
+			     struct tl_error *err)
+{
+	struct tl_statement *st = q->find_open;
+	int ret;
+
+	tl_bind_i64(st, 1, source->answer.source_id);
+	tl_bind_i64(st, 2, thread_id);
+	ret = tl_statement_step(st, err);
+	if (ret > 0 && !tl_column_is_null(st, 0))
+		widen(span, is_found, tl_column_i64(st, 0),
+		      source->last_ts > tl_column_i64(st, 0) ? source->last_ts
+							     : tl_column_i64(st, 0));
+	tl_statement_reset(st);
+	return ret < 0 ? ret : TL_OK;
+}
+
+/* From when to when a source saw the thread, whose parts these are, make system calls. */
+static int span_of(struct tl_syscall_question *q, const struct tl_call_part *parts, size_t count,
+		   const struct tl_call_source *source, struct tl_call_entry *calls,
+		   struct tl_time_range *span, bool *is_found, struct tl_error *err)
+{
+	int ret = TL_OK;
+
+	*is_found = false;
+	for (size_t i = 0; i < count && ret == TL_OK; i++) {
+		const struct tl_call_block *b = &parts[i].block;
+		uint32_t n;
+
+		if (parts[i].source_id != source->answer.source_id || !b->has_times || b->key.kind)
+			continue;
+		ret = tl_syscalls_read(q, &parts[i], calls, &n, NULL, err);
+		for (uint32_t k = 0; k < n && ret == TL_OK; k++)
+			widen(span, is_found, calls[k].ts,
+			      end_of(calls[k].ts, calls[k].duration_ns));
+	}
+	if (ret == TL_OK)
+		ret = span_of_open_call(q, source, parts->block.key.thread_id, span, is_found, err);
+	if (*is_found)
+		span->end_ns = end_of(span->end_ns, SAME_CALL_NS);
+	return ret;
+}
+
+/* What another source tells of in the span of a better one is left out. */
+static int hide(struct tl_syscall_question *q, struct tl_call_part *parts, size_t count,
+		struct tl_call_entry *calls, struct tl_error *err)
+{
+	int ret = TL_OK;
+
+	for (size_t k = 0; k < q->source_count && ret == TL_OK; k++) {
+		const struct tl_call_source *better = &q->sources[k];
+		struct tl_time_range span = { 0, 0 };
+		bool is_found;
+
+		ret = span_of(q, parts, count, better, calls, &span, &is_found, err);
+		for (size_t i = 0; i < count && ret == TL_OK && is_found; i++) {
+			const struct tl_call_source *mine =
+				tl_syscalls_source(q, parts[i].source_id);
+			const struct tl_call_key *key = &parts[i].block.key;
+
+			if (!mine || mine == better || key->kind || parts[i].has_hidden ||
+			    !is_better(better, mine) ||
+			    !knows_name(q, better->answer.source_id, key->name_id))
 				continue;
 			parts[i].has_hidden = true;
-			break;
+			parts[i].hidden = span;
 		}
 	}
+	return ret;
 }
 
 /* Only threads that more than one source tells of are looked at. */
-static void hide_twice_told(struct tl_syscall_question *q)
+static int hide_twice_told(struct tl_syscall_question *q, struct tl_error *err)
 {
-	for (size_t begin = 0, end; begin < q->part_count; begin = end) {
+	struct tl_call_entry *calls = tl_alloc(TL_CALL_BLOCK_MAX, sizeof(*calls), err);
+	int ret = calls ? load_source_names(q, err) : TL_NOMEM;
+
+	if (ret == TL_OK)
+		ret = tl_statement_open(&q->find_open, q->store,
+					"SELECT max(ts) AS ts FROM syscall WHERE outcome > 1 AND "
+					"outcome < 6 AND source_id = ? AND thread_id = ?",
+					"ts", err);
+	for (size_t begin = 0, end; begin < q->part_count && ret == TL_OK; begin = end) {
 		bool has_two = false;
 
 		for (end = begin;
@@ -520,8 +585,10 @@ static void hide_twice_told(struct tl_syscall_question *q)
 		     end++)
 			has_two |= q->parts[end].source_id != q->parts[begin].source_id;
 		if (has_two && q->parts[begin].block.key.thread_id)
-			hide(q, q->parts + begin, end - begin);
+			ret = hide(q, q->parts + begin, end - begin, calls, err);
 	}
+	free(calls);
+	return ret;
 }
 
 int tl_syscalls_read(struct tl_syscall_question *q, const struct tl_call_part *part,
@@ -598,7 +665,7 @@ int tl_syscalls_load(struct tl_syscall_question *q, struct tl_error *err)
 	if (ret == TL_OK)
 		ret = load_parts(q, err);
 	if (ret == TL_OK)
-		hide_twice_told(q);
+		ret = hide_twice_told(q, err);
 	return ret;
 }
 
@@ -610,6 +677,8 @@ void tl_syscalls_unload(struct tl_syscall_question *q)
 		regfree(&q->name_pattern);
 	tl_statement_close(q->find_text);
 	tl_statement_close(q->read_block);
+	tl_statement_close(q->find_open);
+	tl_index_release(&q->source_names);
 	tl_ranges_release(&q->all_steps);
 	tl_ranges_release(&q->good_steps);
 	tl_ranges_release(&q->asked);

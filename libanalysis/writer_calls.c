@@ -122,7 +122,7 @@ static int count_call(struct tl_writer *w, const struct tl_event *ev, const stru
 	ret = tl_call_blocks_add(&w->calls, key, ev->has_ts, &entry, is_notable, err);
 	if (ret == TL_OK && node != TL_NO_NODE)
 		ret = tl_call_sums_add(&w->call_sums, key->thread_id, key->name_id, node,
-				       c->duration_ns, err);
+				       c->duration_ns, 1, err);
 	return ret;
 }
 

@@ -9,8 +9,11 @@
 
 #include "reader.h"
 
-/* Two sources' clocks may differ by this much and still mean the same start of a thread. */
-#define SAME_START_NS 1000000
+/*
+ * Two sources may differ by this much and still mean the same start of a thread: a tracer sees it
+ * when it gets to run. No tid is used again so soon.
+ */
+#define SAME_START_NS 200000000
 
 /* ---- the host ---- */
 
