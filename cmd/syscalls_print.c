@@ -10,7 +10,7 @@
 
 #include "memory.h"
 
-enum { BAR_WIDTH = 40, ARGUMENTS_SHOWN = 60 };
+enum { BAR_WIDTH = 40, ARGUMENTS_SHOWN = 60, HISTOGRAM_CALLS = 5 };
 
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
 
@@ -68,6 +68,23 @@ static int print_text(struct print *p, struct tl_text *text, struct tl_error *er
 	return ret;
 }
 
+static void say_nothing_found(struct tl_text *out, const struct tl_syscalls *c)
+{
+	uint64_t timed = 0;
+
+	for (size_t i = 0; i < c->sum_count; i++)
+		timed += c->sums[i].timed_count;
+	if (timed)
+		tl_text_printf(out,
+			       "no outliers: none of %" PRIu64 " call%s took much longer than is "
+			       "usual for its thread and call",
+			       timed, timed == 1 ? "" : "s");
+	else if (c->call_count)
+		tl_text_puts(out, "no durations: how long calls took was not recorded");
+	else
+		tl_text_puts(out, "no call was seen to end");
+}
+
 /* The answer in a sentence. */
 static int print_headline(struct print *p, struct tl_error *err)
 {
@@ -76,10 +93,7 @@ static int print_headline(struct print *p, struct tl_error *err)
 	struct tl_text text = { 0 };
 
 	if (!c->outlier_count) {
-		tl_text_printf(&text,
-			       "no outliers: none of %" PRIu64
-			       " calls took much longer than is usual for its thread and call",
-			       c->call_count);
+		say_nothing_found(&text, c);
 		return print_text(p, &text, err);
 	}
 	add_call(&text, p, o->name, o->operation, o->thread);
@@ -88,9 +102,11 @@ static int print_headline(struct print *p, struct tl_error *err)
 	add_duration(&text, o->threshold_ns);
 	tl_text_puts(&text, " and cost ");
 	add_duration(&text, (double)o->cost_ns);
-	tl_text_puts(&text, "; usual are ");
-	add_duration(&text, o->median_ns);
-	tl_text_puts(&text, ", the slowest took ");
+	if (o->learnt_count) {
+		tl_text_puts(&text, " above the usual ");
+		add_duration(&text, o->median_ns);
+	}
+	tl_text_puts(&text, "; the slowest took ");
 	add_duration(&text, (double)o->max_ns);
 	if (o->has_since) {
 		char time[64];
@@ -123,6 +139,17 @@ static bool is_cut(const struct print *p, size_t row)
 	return p->layout->top && row >= p->layout->top;
 }
 
+/* A title, and how much of the table is shown where it is cut. */
+static const char *title_of(const struct print *p, char *buf, size_t size, const char *title,
+			    size_t rows)
+{
+	if (is_cut(p, rows - 1) && rows)
+		snprintf(buf, size, "%s (%zu of %zu)", title, p->layout->top, rows);
+	else
+		snprintf(buf, size, "%s", title);
+	return buf;
+}
+
 /* ---- outliers ------------------------------------------------------------------------------------- */
 
 static const struct column outlier_columns[] = {
@@ -146,9 +173,13 @@ static const struct column outlier_columns[] = {
 static int print_outliers(struct print *p, struct tl_error *err)
 {
 	const struct tl_syscalls *c = p->calls;
-	int ret = output_table(p->output, "outliers",
-			       "Outliers: calls beyond what is usual, by the time they cost",
-			       outlier_columns, COUNT(outlier_columns), err);
+	char title[200];
+	int ret =
+		output_table(p->output, "outliers",
+			     title_of(p, title, sizeof(title),
+				      "Outliers: calls beyond what is usual, by the time they cost",
+				      c->outlier_count),
+			     outlier_columns, COUNT(outlier_columns), err);
 
 	for (size_t i = 0; i < c->outlier_count && !is_cut(p, i) && ret == TL_OK; i++) {
 		const struct tl_syscall_outlier *o = &c->outliers[i];
@@ -238,6 +269,8 @@ static int draw_histograms(struct print *p, struct tl_error *err)
 					     o->first_bucket, o->bucket_count, o->buckets,
 					     o->threshold_ns, o->judged_count };
 
+		if (o->judged_count < HISTOGRAM_CALLS)
+			continue;
 		ret = ret == TL_OK ? draw(p, &h, err) : ret;
 		drawn++;
 	}
@@ -250,7 +283,7 @@ static int draw_histograms(struct print *p, struct tl_error *err)
 			s->bucket_count, s->buckets, 0,		s->timed_count
 		};
 
-		if (is_idle_wait(s) || !s->timed_count)
+		if (is_idle_wait(s) || s->timed_count < HISTOGRAM_CALLS)
 			continue;
 		ret = draw(p, &h, err);
 		drawn++;
@@ -319,11 +352,15 @@ static const struct column sum_columns[] = {
 static int print_sums(struct print *p, struct tl_error *err)
 {
 	const struct tl_syscalls *c = p->calls;
+	char title[300];
 	int ret = output_table(
 		p->output, "calls",
-		"Calls of each thread, by the time they took without idle waits. share: of the time "
-		"from the thread's first call to the end of its last; idle: of "
-		"the total, in idle waits",
+		title_of(
+			p, title, sizeof(title),
+			"Calls of each thread, by the time they took without idle waits. share: of "
+			"the time from the thread's first call to the end of its last; idle: of "
+			"the total, in idle waits",
+			c->sum_count),
 		sum_columns, COUNT(sum_columns), err);
 
 	for (size_t i = 0; i < c->sum_count && !is_cut(p, i) && ret == TL_OK; i++) {
@@ -514,7 +551,7 @@ static const struct column wait_columns[] = {
 static int print_waits(struct print *p, struct tl_error *err)
 {
 	const struct tl_syscalls *c = p->calls;
-	char title[200];
+	char title[200], shown[280];
 	int ret;
 
 	snprintf(title, sizeof(title),
@@ -522,7 +559,9 @@ static int print_waits(struct print *p, struct tl_error *err)
 		 "the time or more, or ended by their own timer",
 		 c->idle_thread_count, c->idle_thread_count == 1 ? "" : "s",
 		 c->idle_thread_count == 1 ? "s" : "");
-	ret = output_table(p->output, "idle_waits", title, wait_columns, COUNT(wait_columns), err);
+	ret = output_table(p->output, "idle_waits",
+			   title_of(p, shown, sizeof(shown), title, c->wait_count), wait_columns,
+			   COUNT(wait_columns), err);
 	for (size_t i = 0; i < c->wait_count && !is_cut(p, i) && ret == TL_OK; i++) {
 		const struct tl_syscall_wait *w = &c->waits[i];
 		const struct tl_syscall_thread *t = thread_of(p, w->thread);
@@ -564,8 +603,11 @@ static const struct column open_columns[] = {
 static int print_opens(struct print *p, struct tl_error *err)
 {
 	const struct tl_syscalls *c = p->calls;
+	char title[200];
 	int ret = output_table(p->output, "open_calls",
-			       "Calls that were not seen to end, by how long they went on",
+			       title_of(p, title, sizeof(title),
+					"Calls that were not seen to end, by how long they went on",
+					c->open_count),
 			       open_columns, COUNT(open_columns), err);
 
 	for (size_t i = 0; i < c->open_count && !is_cut(p, i) && ret == TL_OK; i++) {
@@ -638,7 +680,7 @@ static int print_caution(struct print *p, struct tl_error *err)
 		derived += c->sources[i].derived_count;
 		untimed += c->sources[i].untimed_count;
 		left_out += c->sources[i].left_out_count;
-		is_traced |= !c->sources[i].is_tracepoint && c->sources[i].call_count;
+		is_traced |= !c->sources[i].is_tracepoint && c->sources[i].min_ns >= 0;
 	}
 	if (is_traced)
 		tl_text_puts(&text, "A tracer that stops the thread, as strace does, adds tens of "
@@ -727,7 +769,7 @@ int syscalls_print(struct tl_store *store, struct tl_syscalls *calls,
 		ret = print_waits(&p, err);
 	if (ret == TL_OK && (calls->open_count || is_machine))
 		ret = print_opens(&p, err);
-	if (ret == TL_OK)
+	if (ret == TL_OK && (calls->source_count || is_machine))
 		ret = print_sources(&p, err);
 	if (ret == TL_OK)
 		ret = print_caution(&p, err);

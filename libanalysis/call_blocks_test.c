@@ -213,6 +213,12 @@ static void waits_are_known_by_name_and_operation(void **state)
 	assert_false(is_wait(&c));
 	c = call_of("epoll_ctl", NULL);
 	assert_false(is_wait(&c));
+	c = call_of("SYS_poll", NULL); /* ltrace's ways to write it */
+	assert_true(is_wait(&c));
+	c = call_of("poll@libc.so.6", NULL);
+	assert_true(is_wait(&c));
+	c = call_of("prog->sem_wait", NULL);
+	assert_true(is_wait(&c));
 }
 
 static void reads_wait_for_what_is_no_disk(void **state)

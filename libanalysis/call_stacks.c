@@ -15,6 +15,8 @@ struct call_fold {
 	struct tl_syscall_options options;
 	struct tl_syscalls none; /* the question is only half asked: its answer stays empty */
 	struct tl_syscall_question q;
+	struct tl_index leaders;	/* first threads of processes, by pid */
+	struct tl_index hidden;		/* parts of which calls are left out */
 	struct tl_call_entry *calls;	/* of one block */
 	struct tl_call_sums with_stack; /* per thread, name and source */
 	struct tl_call_sums total;	/* the same, of what the sums or blocks tell */
@@ -28,11 +30,27 @@ struct call_fold {
 
 /* ---- lines ------------------------------------------------------------------------------------------ */
 
-static const char *process_name(const struct tl_syscall_question *q, int64_t pid)
+static int index_leaders(struct call_fold *c, struct tl_error *err)
 {
-	for (size_t i = 0; i < q->thread_count && pid >= 0; i++)
-		if (q->threads[i].tid == pid && q->threads[i].name)
-			return q->threads[i].name;
+	int ret = TL_OK;
+
+	for (size_t i = 0; i < c->q.thread_count && ret == TL_OK; i++)
+		if (c->q.threads[i].name && c->q.threads[i].tid == c->q.threads[i].pid)
+			ret = tl_index_add(&c->leaders,
+					   tl_hash_u64((uint64_t)c->q.threads[i].pid, 3),
+					   (uint32_t)i, err);
+	return ret;
+}
+
+/* A process is called by its first thread. */
+static const char *process_name(const struct call_fold *c, int64_t pid)
+{
+	size_t probe = 0;
+	int64_t found;
+
+	while ((found = tl_index_find(&c->leaders, tl_hash_u64((uint64_t)pid, 3), &probe)) >= 0)
+		if (c->q.threads[found].pid == pid)
+			return c->q.threads[found].name;
 	return NULL;
 }
 
@@ -67,7 +85,7 @@ static int make_root(struct call_fold *c, size_t thread_index, int64_t name_id, 
 	if (kind != TL_ROOT_NONE) {
 		int64_t pid = thread->pid >= 0 ? thread->pid : thread->tid;
 
-		add_name(&text, process_name(&c->q, pid), pid,
+		add_name(&text, process_name(c, pid), pid,
 			 kind == TL_ROOT_PID || kind == TL_ROOT_TID);
 		add_name(&text, thread->name, thread->tid, kind == TL_ROOT_TID);
 	}
@@ -279,14 +297,42 @@ static int add_rest(struct call_fold *c, const struct tl_call_sum *total, struct
 
 enum { ROW_SOURCE, ROW_THREAD, ROW_NAME, ROW_STACK, ROW_TS, ROW_DUR };
 
-static const struct tl_call_part *part_of(const struct call_fold *c, int64_t thread_id,
-					  int64_t source_id)
+static uint64_t hash_of(int64_t thread_id, int64_t source_id, int64_t name_id)
 {
-	for (size_t i = 0; i < c->q.part_count; i++)
-		if (c->q.parts[i].has_hidden && c->q.parts[i].block.key.thread_id == thread_id &&
-		    c->q.parts[i].source_id == source_id)
-			return &c->q.parts[i];
-	return NULL;
+	return tl_hash_u64((uint64_t)thread_id << 16 ^ (uint64_t)source_id, (uint64_t)name_id);
+}
+
+static int index_hidden(struct call_fold *c, struct tl_error *err)
+{
+	int ret = TL_OK;
+
+	for (size_t i = 0; i < c->q.part_count && ret == TL_OK; i++) {
+		const struct tl_call_part *part = &c->q.parts[i];
+
+		if (part->has_hidden)
+			ret = tl_index_add(&c->hidden,
+					   hash_of(part->block.key.thread_id, part->source_id,
+						   part->block.key.name_id),
+					   (uint32_t)i, err);
+	}
+	return ret;
+}
+
+static bool is_hidden(const struct call_fold *c, int64_t thread_id, int64_t source_id,
+		      int64_t name_id, int64_t ts)
+{
+	size_t probe = 0;
+	int64_t found;
+
+	while ((found = tl_index_find(&c->hidden, hash_of(thread_id, source_id, name_id),
+				      &probe)) >= 0) {
+		const struct tl_call_part *part = &c->q.parts[found];
+
+		if (part->block.key.thread_id == thread_id && part->source_id == source_id &&
+		    part->block.key.name_id == name_id)
+			return ts >= part->hidden.begin_ns && ts <= part->hidden.end_ns;
+	}
+	return false;
 }
 
 static int add_row(struct call_fold *c, struct tl_statement *st, struct tl_error *err)
@@ -295,12 +341,11 @@ static int add_row(struct call_fold *c, struct tl_statement *st, struct tl_error
 	bool has_ts = !tl_column_is_null(st, ROW_TS);
 	int64_t ts = tl_column_i64(st, ROW_TS), dur = tl_column_i64(st, ROW_DUR);
 	int64_t thread_id = tl_column_i64(st, ROW_THREAD), ns;
-	const struct tl_call_part *hidden;
+	int64_t name_id = tl_column_i64(st, ROW_NAME);
 
 	if (!source || !source->is_needed)
 		return TL_OK;
-	hidden = part_of(c, thread_id, source->source_id);
-	if (hidden && has_ts && ts >= hidden->hidden.begin_ns && ts <= hidden->hidden.end_ns)
+	if (has_ts && is_hidden(c, thread_id, source->source_id, name_id, ts))
 		return TL_OK;
 	ns = inside_ns(c, has_ts, ts, dur);
 	if (ns < 0) {
@@ -309,8 +354,7 @@ static int add_row(struct call_fold *c, struct tl_statement *st, struct tl_error
 	}
 	if (has_ts)
 		note_time(c, ts, dur);
-	return add_line(c, thread_id, tl_column_i64(st, ROW_NAME), tl_column_i64(st, ROW_STACK), 1,
-			(uint64_t)ns, err);
+	return add_line(c, thread_id, name_id, tl_column_i64(st, ROW_STACK), 1, (uint64_t)ns, err);
 }
 
 static int add_rows(struct call_fold *c, struct tl_error *err)
@@ -347,8 +391,12 @@ static int add_rows(struct call_fold *c, struct tl_error *err)
 static int add_all(struct call_fold *c, struct tl_error *err)
 {
 	bool needs_rows = false;
-	int ret = load_stacked(c, err);
+	int ret = index_leaders(c, err);
 
+	if (ret == TL_OK)
+		ret = index_hidden(c, err);
+	if (ret == TL_OK)
+		ret = load_stacked(c, err);
 	if (ret == TL_OK)
 		ret = add_stack_sums(c, err);
 	for (size_t i = 0; i < c->q.part_count && ret == TL_OK; i++)
@@ -406,6 +454,8 @@ int tl_fold_calls(struct tl_fold *fold, struct tl_error *err)
 	}
 	fold->counts.excluded_count =
 		fold->counts.excluded_thread_count + fold->counts.excluded_frame_count;
+	tl_index_release(&c.leaders);
+	tl_index_release(&c.hidden);
 	free(c.calls);
 	free(c.stacked);
 	tl_call_sums_release(&c.with_stack);

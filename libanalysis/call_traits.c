@@ -84,9 +84,35 @@ static int by_name(const void *key, const void *member)
 	return order ? order : (name->length > other_length) - (name->length < other_length);
 }
 
+/* "SYS_poll", "program->poll", "poll@libc.so.6": ltrace says whose it is. */
+static struct span plain_name(const char *name, size_t length)
+{
+	const char *arrow = memmem(name, length, "->", 2), *at;
+
+	if (arrow) {
+		length -= (size_t)(arrow + 2 - name);
+		name = arrow + 2;
+	}
+	if (length > 4 && !memcmp(name, "SYS_", 4)) {
+		name += 4;
+		length -= 4;
+	}
+	at = memchr(name, '@', length);
+	return (struct span) { name, at ? (size_t)(at - name) : length };
+}
+
+bool tl_call_is_exit(const char *name, size_t length)
+{
+	const struct span plain = plain_name(name, length);
+
+	return (plain.length == 4 && !memcmp(plain.text, "exit", 4)) ||
+	       (plain.length == 5 && !memcmp(plain.text, "_exit", 5)) ||
+	       (plain.length == 10 && !memcmp(plain.text, "exit_group", 10));
+}
+
 struct tl_call_traits tl_call_traits(const char *name, size_t length)
 {
-	const struct span key = { name, length };
+	const struct span key = plain_name(name, length);
 	const struct named_traits *found =
 		bsearch(&key, table, sizeof(table) / sizeof(*table), sizeof(*table), by_name);
 

@@ -36,6 +36,8 @@ struct tl_call_traits {
 };
 
 struct tl_call_traits tl_call_traits(const char *name, size_t length);
+/* exit, exit_group: the thread ends in it. */
+bool tl_call_is_exit(const char *name, size_t length);
 bool tl_call_is_wait(struct tl_call_traits traits, const struct tl_event_syscall *call);
 /*
  * Ended by the time-out it asked for: ETIMEDOUT, a poll that returned 0, a sleep that lasted as

@@ -501,10 +501,8 @@ static int load_answers(struct loading *l, struct tl_error *err)
 				   "no wakeups: record -e sched:sched_waking too", err);
 	if (ret == TL_OK)
 		ret = answer_count(
-			l, "system calls",
-			"SELECT sum(sample_count) FROM event WHERE name LIKE 'raw_syscalls:%' OR "
-			"name LIKE 'syscalls:%'",
-			"system call tracepoints were recorded",
+			l, "system calls", "SELECT sum(call_count) FROM call_block",
+			"system calls were recorded: begins and ends, or a tracer's log",
 			"no system calls: record -e 'raw_syscalls:*', or strace -f -ttt -T", err);
 	if (ret == TL_OK)
 		ret = answer_count(

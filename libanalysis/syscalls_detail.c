@@ -299,14 +299,6 @@ static void note_life(struct tl_call_thread *thread, const struct tl_syscall_ope
 		thread->wait_ns += open->age_ns;
 }
 
-/* A thread that ends itself is not inside a call for long. */
-static bool is_end_of_thread(const struct tl_syscall_open *open)
-{
-	return open->outcome == TL_CALL_NO_RETURN &&
-	       (!strcmp(open->name, "exit") || !strcmp(open->name, "exit_group") ||
-		!strcmp(open->name, "_exit"));
-}
-
 static int add_open(struct tl_syscall_question *q, struct tl_statement *st, struct tl_error *err)
 {
 	struct tl_syscall_open open = { .outcome = (enum tl_call_outcome)tl_column_i64(
@@ -318,7 +310,8 @@ static int add_open(struct tl_syscall_question *q, struct tl_statement *st, stru
 
 	if (ret == TL_OK)
 		ret = tl_syscalls_thread(q, tl_column_i64(st, OPEN_THREAD), &index, err);
-	if (ret < 0 || is_end_of_thread(&open))
+	/* a thread that ends itself is not inside a call for long */
+	if (ret < 0 || tl_call_is_exit(open.name, strlen(open.name)))
 		return ret;
 	age_open(q, st, &open);
 	open.is_wait = is_waiting(&open);

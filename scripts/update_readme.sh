@@ -3,8 +3,9 @@
 # "<!-- NAME:begin -->" and "<!-- NAME:end -->".
 #
 # NAME is help (what 'traceloom help' prints), demo (what make demo prints), steps (a log of
-# testdata asked which steps were slow), sql (questions to a recording of testdata), or a table that make bench left beside the
-# program (bench, scale). What there is nothing new for stays as it is.
+# testdata asked which steps were slow), syscalls (one asked which system calls cost time), sql (questions
+# to a recording of testdata), or a table that make bench left beside the program (bench, scale). What
+# there is nothing new for stays as it is.
 set -eu
 program=$(realpath "${1:?usage: update_readme.sh PROGRAM}")
 cd "$(dirname "$0")/.."
@@ -29,6 +30,11 @@ fi
 	echo '$ traceloom steps train.log'
 	(cd testdata/training_log/checkpoint && "$program" steps train.log)
 } 2>&1 | fenced >"$work/steps"
+gunzip -c testdata/strace/planted-futex/trace.log.gz >"$work/trace.log"
+{
+	echo '$ traceloom syscalls --top 4 trace.log'
+	(cd "$work" && "$program" syscalls --top 4 trace.log)
+} 2>&1 | fenced >"$work/syscalls"
 
 # ask QUERY: as a person would type it
 ask() {
