@@ -87,8 +87,8 @@ static void headers_are_found_by_any_of_their_names(void **state)
 		"step,start,end\n7,1714564800.0,1714564800.25\n",
 		"step,end,duration_us\n7,1714564800.25,250000\n",
 		"step,time,duration_s\n7,2024-05-01 14:00:00+02:00,.25\n",
-		"\xef\xbb\xbf# of last night\r\n\r\n\"step\",\"start\",\"duration\"\r\n"
-		"\"7\",\"1714564800\",\"0.25\"\r\n",
+		("\xef\xbb\xbf# of last night\r\n\r\n\"step\",\"start\",\"duration\"\r\n"
+		 "\"7\",\"1714564800\",\"0.25\"\r\n"),
 		"{\"step\":7,\"start\":1714564800,\"duration\":0.25}\n",
 	};
 	struct taken t;

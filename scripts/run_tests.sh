@@ -50,13 +50,13 @@ start() {
 
 # One test of its own: it has passed if the command has.
 single() {
-	local name=$1
+	local name=$1 log=$work/single.$BASHPID # in a redirection it would be the process of the command
 
 	shift
-	if "$@" >"$work/single.$BASHPID" 2>&1; then
+	if "$@" >"$log" 2>&1; then
 		echo "ok - $name"
 	else
-		cat "$work/single.$BASHPID"
+		cat "$log"
 		echo "not ok - $name"
 	fi
 }
