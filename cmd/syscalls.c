@@ -141,8 +141,10 @@ static int run(const void *values, size_t operand_count, char **operands, struct
 					       .name_pattern = opt->name,
 					       .errors_only = opt->errors_only,
 					       .longest_count = LONGEST };
-	struct case_request request = { .sources = &opt->sources,
-					.want = TL_WANT_SYSCALLS | TL_WANT_STEPS };
+	struct source_options sources = opt->sources;
+	struct case_request request = { .sources = &sources,
+					.want = TL_WANT_SYSCALLS | TL_WANT_STEPS | TL_WANT_SAMPLES |
+						TL_WANT_PAYLOADS };
 	struct tl_time_range *ranges = tl_alloc(opt->ranges.count, sizeof(*ranges), err);
 	struct tl_store *store = NULL;
 	int32_t *tids = NULL;
@@ -152,6 +154,7 @@ static int run(const void *values, size_t operand_count, char **operands, struct
 		ret = parse_thread(opt->thread, &question, &tids, err);
 	if (ret == TL_OK && opt->min)
 		ret = command_parse_duration("--min", opt->min, &question.min_ns, err);
+	sources.no_symbols = true; /* no stack is shown */
 	/* rows of all calls are needed only where others than the longest ones are asked for */
 	request.aggregate_only = !opt->ranges.count && !opt->steps;
 	if (ret == TL_OK)

@@ -216,11 +216,20 @@ static int64_t end_unix(const struct tl_writer *w, int64_t ts)
 	return ts == INT64_MAX ? INT64_MAX : tl_writer_unix(w, ts);
 }
 
+static bool has_same_start(const struct tl_known_thread *k, int64_t start)
+{
+	int64_t difference;
+
+	return k->start_ts != INT64_MIN && start != INT64_MIN &&
+	       !__builtin_sub_overflow(k->start_ts, start, &difference) &&
+	       difference < SAME_START_NS && difference > -SAME_START_NS;
+}
+
 /* Could these be the same life? What is unknown contradicts nothing. */
 static bool can_be_same(const struct tl_known_thread *k, int64_t start, int64_t end)
 {
 	if (k->start_ts != INT64_MIN && start != INT64_MIN)
-		return k->start_ts - start < SAME_START_NS && start - k->start_ts < SAME_START_NS;
+		return has_same_start(k, start);
 	if (k->end_ts != INT64_MAX && start != INT64_MIN && start > k->end_ts)
 		return false;
 	if (k->start_ts != INT64_MIN && end != INT64_MAX && end < k->start_ts)
@@ -246,13 +255,15 @@ static const struct tl_known_thread *find_known(const struct tl_writer *w,
 	size_t probe = 0;
 	int64_t found;
 
+	/* a name may still change: it is asked for only where the start does not tell */
 	while ((found = tl_index_find(&w->known_by_tid, tl_hash_u64((uint32_t)t->tid, 5),
 				      &probe)) >= 0) {
 		const struct tl_known_thread *k = &w->known[found];
 
 		if (k->tid == t->tid &&
 		    (k->pid == pid || k->pid == TL_ID_NONE || pid == TL_ID_NONE) &&
-		    has_name(t, k->name) && can_be_same(k, start, end))
+		    (has_same_start(k, start) || has_name(t, k->name)) &&
+		    can_be_same(k, start, end))
 			return k;
 	}
 	return NULL;

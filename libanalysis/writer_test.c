@@ -360,6 +360,31 @@ static void one_thread_is_one_row_in_two_sources(void **state)
 	assert_int_equal(value("SELECT count(*) FROM string WHERE text = 'worker'"), 1);
 }
 
+static void a_thread_that_is_named_late_is_the_one_that_began_then(void **state)
+{
+	const uint64_t ip = 1;
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		struct tl_event fork = { .kind = TL_EVENT_FORK, .has_ts = true, .ts = 1000 + i };
+
+		begin(i ? "b" : "a", 0);
+		comm(5, 5, "main");
+		fork.fork.child = (struct tl_task) { 5, 6 };
+		fork.fork.parent = (struct tl_task) { 5, 5 };
+		emit(&fork);
+		if (i) /* its row is asked for before it gets its name */
+			sample(2000, 5, 6, &ip, 1);
+		emit(&(struct tl_event) { .kind = TL_EVENT_COMM,
+					  .has_ts = true,
+					  .ts = 3000,
+					  .comm = { .task = { 5, 6 }, .name = "worker" } });
+		sample(4000, 5, 6, &ip, 1);
+		commit();
+	}
+	assert_int_equal(value("SELECT count(*) FROM thread WHERE tid = 6"), 1);
+}
+
 static void a_nameless_source_is_of_the_only_machine(void **state)
 {
 	const uint64_t ip = 1;
@@ -504,6 +529,7 @@ int main(void)
 		CASE_TEST(a_second_waking_means_that_it_slept_again),
 		CASE_TEST(idle_is_another_task_on_every_cpu),
 		CASE_TEST(one_thread_is_one_row_in_two_sources),
+		CASE_TEST(a_thread_that_is_named_late_is_the_one_that_began_then),
 		CASE_TEST(a_nameless_source_is_of_the_only_machine),
 		CASE_TEST(a_nameless_source_is_of_none_of_several_machines),
 		CASE_TEST(the_same_file_is_refused_twice),
