@@ -39,6 +39,7 @@ struct tl_rows {
 	struct tl_store *store;
 	struct tl_statement *statements[STATEMENT_MAX];
 	uint64_t real_masks[STATEMENT_MAX];
+	bool is_any[STATEMENT_MAX];
 	unsigned statement_count;
 	struct batch batches[BATCH_COUNT];
 	unsigned filling; /* index of the batch being filled */
@@ -90,6 +91,7 @@ static int write_batch(struct tl_rows *rows, const struct batch *batch, struct t
 		rows->statement = i;
 		rows->at = 0;
 		rows->feed.real_mask = rows->real_masks[i];
+		rows->feed.is_any = rows->is_any[i];
 		ret = tl_statement_run(rows->statements[i], err);
 	}
 	return ret;
@@ -214,8 +216,8 @@ static int feed_sql(const char *sql, struct tl_text *out, struct tl_error *err)
 	return out->failed ? tl_fail(err, TL_NOMEM, "out of memory") : TL_OK;
 }
 
-int tl_rows_prepare(struct tl_rows *rows, const char *sql, uint64_t real_mask, unsigned *statement,
-		    struct tl_error *err)
+int tl_rows_prepare(struct tl_rows *rows, const char *sql, uint64_t real_mask, bool is_any,
+		    unsigned *statement, struct tl_error *err)
 {
 	struct tl_text fed = { 0 };
 	int ret;
@@ -228,6 +230,7 @@ int tl_rows_prepare(struct tl_rows *rows, const char *sql, uint64_t real_mask, u
 					fed.data, NULL, err);
 	tl_text_release(&fed);
 	rows->real_masks[rows->statement_count] = real_mask;
+	rows->is_any[rows->statement_count] = is_any;
 	if (ret == TL_OK)
 		*statement = rows->statement_count++;
 	return ret;

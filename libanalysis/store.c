@@ -417,14 +417,6 @@ void tl_bind_null(struct tl_statement *st, int parameter)
 	sqlite3_bind_null(st->stmt, parameter);
 }
 
-void tl_bind_text(struct tl_statement *st, int parameter, const char *text, size_t len)
-{
-	if (text)
-		sqlite3_bind_text64(st->stmt, parameter, text, len, SQLITE_STATIC, SQLITE_UTF8);
-	else
-		sqlite3_bind_null(st->stmt, parameter);
-}
-
 bool tl_store_is_text(const char *text, size_t len)
 {
 	const uint64_t ones = 0x0101010101010101u, tops = 0x8080808080808080u;
@@ -448,6 +440,37 @@ bool tl_store_is_text(const char *text, size_t len)
 		at += n;
 	}
 	return true;
+}
+
+char *tl_store_readable(const char *text, size_t len, size_t *out_len)
+{
+	static const char unknown[] = "\357\277\275"; /* U+FFFD */
+	const size_t unknown_len = sizeof(unknown) - 1;
+	char *out = sqlite3_malloc64(len * unknown_len + 1);
+	size_t used = 0;
+
+	for (size_t at = 0; out && at < len;) {
+		size_t n = text[at] ? tl_utf8_length(text + at, len - at) : 0;
+
+		memcpy(out + used, n ? text + at : unknown, n ? n : unknown_len);
+		used += n ? n : unknown_len;
+		at += n ? n : 1;
+	}
+	*out_len = used;
+	return out;
+}
+
+void tl_bind_text(struct tl_statement *st, int parameter, const char *text, size_t len)
+{
+	if (!text) {
+		sqlite3_bind_null(st->stmt, parameter);
+	} else if (tl_store_is_text(text, len)) {
+		sqlite3_bind_text64(st->stmt, parameter, text, len, SQLITE_STATIC, SQLITE_UTF8);
+	} else {
+		char *readable = tl_store_readable(text, len, &len);
+
+		sqlite3_bind_text64(st->stmt, parameter, readable, len, sqlite3_free, SQLITE_UTF8);
+	}
 }
 
 void tl_bind_bytes(struct tl_statement *st, int parameter, const char *text, size_t len)

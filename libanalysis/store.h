@@ -30,8 +30,9 @@ void tl_statement_close(struct tl_statement *st); /* accepts NULL */
 void tl_bind_i64(struct tl_statement *st, int parameter, int64_t value);
 void tl_bind_double(struct tl_statement *st, int parameter, double value);
 void tl_bind_null(struct tl_statement *st, int parameter);
+/* TEXT for people: what is no UTF-8, and NUL, becomes U+FFFD. NULL for NULL. */
 void tl_bind_text(struct tl_statement *st, int parameter, const char *text, size_t len);
-/* TEXT if it is valid UTF-8 without NUL, else BLOB. */
+/* Names as recorded, for a column of any type: TEXT if it is valid UTF-8 without NUL, else BLOB. */
 void tl_bind_bytes(struct tl_statement *st, int parameter, const char *text, size_t len);
 /* 1: a row, 0: done, <0: failure. */
 int tl_statement_step(struct tl_statement *st, struct tl_error *err);
@@ -59,8 +60,8 @@ int tl_store_value(struct tl_store *store, const char *sql, int64_t none, int64_
 #define TL_FEED_COLUMNS 32
 
 /*
- * Rows for "INSERT INTO ... SELECT c0, c1, ... FROM feed": columns are the values, then the text
- * (as tl_bind_bytes). One feed a store.
+ * Rows for "INSERT INTO ... SELECT c0, c1, ... FROM feed": columns are the values, then the text.
+ * One feed a store.
  */
 struct tl_feed {
 	bool (*next)(struct tl_feed *feed); /* the first row, the next one; false: none is left */
@@ -69,6 +70,7 @@ struct tl_feed {
 	uint64_t null_mask, real_mask; /* bit i: value i is NULL; is a double, given as its bits */
 	const char *text;	       /* NULL: column `count` is NULL */
 	size_t text_length;
+	bool is_any; /* the text may be any bytes (tl_bind_bytes); else it is for people */
 };
 
 int tl_feed_open(struct tl_store *store, struct tl_feed *feed, struct tl_error *err);
@@ -84,14 +86,15 @@ struct tl_rows;
 
 int tl_rows_open(struct tl_rows **out, struct tl_store *store, struct tl_error *err);
 /*
- * Prepares an insert; its number is for tl_rows_put. The last parameter may be text. Bit i of
- * real_mask: value i is a double, given as its bits.
+ * Prepares an insert; its number is for tl_rows_put. The last parameter may be text: as
+ * tl_bind_bytes if is_any, else as tl_bind_text. Bit i of real_mask: value i is a double, given as
+ * its bits.
  */
-int tl_rows_prepare(struct tl_rows *rows, const char *sql, uint64_t real_mask, unsigned *statement,
-		    struct tl_error *err);
+int tl_rows_prepare(struct tl_rows *rows, const char *sql, uint64_t real_mask, bool is_any,
+		    unsigned *statement, struct tl_error *err);
 /*
  * Hands over a row: `count` integers, bit i of null_mask set: value i is NULL; then, if text is
- * not NULL, one text (as tl_bind_bytes). Copied. A failure of an earlier row is reported here.
+ * not NULL, one text. Copied. A failure of an earlier row is reported here.
  */
 int tl_rows_put(struct tl_rows *rows, unsigned statement, const int64_t *values, unsigned count,
 		uint64_t null_mask, const char *text, size_t text_length, struct tl_error *err);

@@ -100,6 +100,24 @@ static int feed_at_end(sqlite3_vtab_cursor *cursor)
 	return ((struct feed_cursor *)cursor)->at_end;
 }
 
+static int feed_text(const struct tl_feed *feed, sqlite3_context *context)
+{
+	if (tl_store_is_text(feed->text, feed->text_length)) {
+		sqlite3_result_text64(context, feed->text, feed->text_length, SQLITE_STATIC,
+				      SQLITE_UTF8);
+	} else if (feed->is_any) {
+		sqlite3_result_blob64(context, feed->text, feed->text_length, SQLITE_STATIC);
+	} else {
+		size_t len;
+		char *readable = tl_store_readable(feed->text, feed->text_length, &len);
+
+		if (!readable)
+			return SQLITE_NOMEM;
+		sqlite3_result_text64(context, readable, len, sqlite3_free, SQLITE_UTF8);
+	}
+	return SQLITE_OK;
+}
+
 static int feed_column(sqlite3_vtab_cursor *cursor, sqlite3_context *context, int column)
 {
 	const struct tl_feed *feed = ((struct feed_cursor *)cursor)->feed;
@@ -108,13 +126,7 @@ static int feed_column(sqlite3_vtab_cursor *cursor, sqlite3_context *context, in
 	if ((unsigned)column >= feed->count) {
 		if ((unsigned)column > feed->count || !feed->text)
 			return SQLITE_OK; /* NULL */
-		if (tl_store_is_text(feed->text, feed->text_length))
-			sqlite3_result_text64(context, feed->text, feed->text_length, SQLITE_STATIC,
-					      SQLITE_UTF8);
-		else
-			sqlite3_result_blob64(context, feed->text, feed->text_length,
-					      SQLITE_STATIC);
-		return SQLITE_OK;
+		return feed_text(feed, context);
 	}
 	if (feed->null_mask >> column & 1)
 		return SQLITE_OK;

@@ -22,5 +22,7 @@ struct tl_statement {
 int tl_store_fail(struct tl_store *store, const char *what, struct tl_error *err);
 /* Is it valid UTF-8 without NUL? Then it is stored as TEXT, else as BLOB. */
 bool tl_store_is_text(const char *text, size_t len);
+/* What is none becomes U+FFFD. From sqlite3_malloc; NULL: no memory. */
+char *tl_store_readable(const char *text, size_t len, size_t *out_len);
 
 #endif

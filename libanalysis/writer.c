@@ -447,6 +447,13 @@ static int insert_source(struct tl_writer *w, const struct tl_source_description
 	return ret;
 }
 
+/* Names and lines as recorded, and blocks; all other text is words for people. */
+static bool takes_any_text(enum tl_insert insert)
+{
+	return insert == INSERT_STRING || insert == INSERT_SYSCALL || insert == INSERT_LOG ||
+	       insert == INSERT_CALL_BLOCK || insert == INSERT_SAMPLE_BLOCK;
+}
+
 int tl_writer_begin(struct tl_writer **out, struct tl_store *store,
 		    const struct tl_source_description *source, const struct tl_writer_options *opt,
 		    struct tl_error *err)
@@ -480,8 +487,8 @@ int tl_writer_begin(struct tl_writer **out, struct tl_store *store,
 		ret = tl_rows_open(&w->rows, store, err);
 	for (int i = 0; i < INSERT_COUNT && ret == TL_OK; i++)
 		ret = tl_rows_prepare(w->rows, insert_sql[i],
-				      i == INSERT_COUNTER ? COUNTER_REAL_MASK : 0, &w->inserts[i],
-				      err);
+				      i == INSERT_COUNTER ? COUNTER_REAL_MASK : 0,
+				      takes_any_text((enum tl_insert)i), &w->inserts[i], err);
 	if (ret < 0) {
 		tl_writer_abort(w);
 		return ret;
@@ -535,7 +542,7 @@ void tl_writer_abort(struct tl_writer *w)
 static void bind_string(struct tl_statement *st, int parameter, const char *text)
 {
 	if (text)
-		tl_bind_bytes(st, parameter, text, strlen(text));
+		tl_bind_text(st, parameter, text, strlen(text));
 	else
 		tl_bind_null(st, parameter);
 }
@@ -550,7 +557,7 @@ static int put_meta(struct tl_writer *w, struct tl_error *err)
 	for (size_t i = 0; i < w->meta_count && ret == TL_OK; i++) {
 		tl_bind_i64(st, 1, w->source_id);
 		bind_string(st, 2, w->meta[i].key);
-		bind_string(st, 3, w->meta[i].value);
+		tl_bind_bytes(st, 3, w->meta[i].value, strlen(w->meta[i].value));
 		ret = tl_statement_run(st, err);
 	}
 	tl_statement_close(st);

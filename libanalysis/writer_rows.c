@@ -252,7 +252,7 @@ static const char *kind_name(enum tl_dso_kind kind)
 static void bind_text(struct tl_statement *st, int parameter, const char *text)
 {
 	if (text)
-		tl_bind_bytes(st, parameter, text, strlen(text));
+		tl_bind_text(st, parameter, text, strlen(text));
 	else
 		tl_bind_null(st, parameter);
 }

@@ -197,7 +197,7 @@ int tl_writer_log(struct tl_writer *w, const struct tl_event *ev, struct tl_erro
 static void bind_text(struct tl_statement *st, int parameter, const char *text)
 {
 	if (text)
-		tl_bind_bytes(st, parameter, text, strlen(text));
+		tl_bind_text(st, parameter, text, strlen(text));
 	else
 		tl_bind_null(st, parameter);
 }

@@ -126,6 +126,45 @@ static int64_t value(const char *sql)
 	return result;
 }
 
+/* Of a kernel command line, a control group or a source file nobody promises an encoding. */
+static void words_that_are_no_utf8_are_made_readable(void **state)
+{
+	static const char odd[] = "caf\351\001";
+
+	(void)state;
+	begin("a", 0);
+	meta("hostname", odd);
+	meta("cmdline", odd);
+	emit(&(struct tl_event) { .kind = TL_EVENT_CLOCK, .clock = { .name = odd, .why = odd } });
+	emit(&(struct tl_event) { .kind = TL_EVENT_TYPE,
+				  .type = { .name = odd, .unit = odd, .detail = odd } });
+	emit(&(struct tl_event) { .kind = TL_EVENT_CGROUP, .cgroup = { 7, odd } });
+	emit(&(struct tl_event) { .kind = TL_EVENT_DIAGNOSTIC,
+				  .diagnostic = { .what = odd, .unit = odd, .message = odd } });
+	emit(&(struct tl_event) { .kind = TL_EVENT_TRACK,
+				  .track = { .name = odd, .process = odd, .key_pid = odd } });
+	emit(&(struct tl_event) { .kind = TL_EVENT_STEP, .step = { .detail = odd } });
+	comm(5, 5, odd);
+	commit();
+	assert_int_equal(value("SELECT count(*) FROM host WHERE name = 'caf\357\277\275\001'"), 1);
+	assert_int_equal(value("SELECT count(*) FROM source WHERE clock_name = clock_why AND "
+			       "clock_why = 'caf\357\277\275\001'"),
+			 1);
+	assert_int_equal(value("SELECT count(*) FROM event WHERE name = 'caf\357\277\275\001'"), 1);
+	assert_int_equal(value("SELECT count(*) FROM cgroup WHERE path = 'caf\357\277\275\001'"),
+			 1);
+	assert_int_equal(value("SELECT count(*) FROM lost WHERE what = 'caf\357\277\275\001'"), 1);
+	assert_int_equal(value("SELECT count(*) FROM track WHERE name = 'caf\357\277\275\001'"), 1);
+	assert_int_equal(value("SELECT count(*) FROM step_mark WHERE detail = "
+			       "'caf\357\277\275\001'"),
+			 1);
+	/* names and what was typed stay as they are */
+	assert_int_equal(value("SELECT count(*) FROM string WHERE text = x'636166e901'"), 1);
+	assert_int_equal(value("SELECT count(*) FROM source_meta WHERE key = 'cmdline' AND value "
+			       "= x'636166e901'"),
+			 1);
+}
+
 static void equal_stacks_are_one_row_and_one_sum(void **state)
 {
 	const uint64_t deep[] = { 0x30, 0x20, 0x10 }, shallow[] = { 0x20, 0x10 };
@@ -518,6 +557,7 @@ static void every_view_can_be_read(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		CASE_TEST(words_that_are_no_utf8_are_made_readable),
 		CASE_TEST(equal_stacks_are_one_row_and_one_sum),
 		CASE_TEST(times_become_unix_times),
 		CASE_TEST(a_clock_told_late_moves_what_was_written),
