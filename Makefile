@@ -45,7 +45,7 @@ STATIC := $(BUILD)/libtraceloom.a
 SHARED := $(BUILD)/libtraceloom.so.$(VERSION)
 PUBLIC_HEADERS := libanalysis/analysis.h libanalysis/analysis_syscalls.h libanalysis/reader.h formats/formats.h
 
-all: $(BUILD)/traceloom $(STATIC) $(if $(SANITIZE)$(FUZZING),,$(SHARED))
+all: $(BUILD)/traceloom $(BUILD)/traceloom-clocks $(STATIC) $(if $(SANITIZE)$(FUZZING),,$(SHARED))
 
 $(BUILD)/schema_sql.h: libanalysis/schema.sql scripts/embed_sql.sh
 	@mkdir -p $(@D)
@@ -109,6 +109,11 @@ tests: $(TESTS)
 
 fuzzers: $(FUZZERS)
 
+# What scripts/capture.sh takes to the machines that are recorded: needs nothing but the C library.
+$(BUILD)/traceloom-clocks: $(BUILD)/scripts/capture_clocks.o
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $<
+
 # ---- what people run ---------------------------------------------------------------------------
 
 demo:
@@ -149,6 +154,8 @@ install: all $(BUILD)/stage/libtraceloom.a
 		$(DESTDIR)$(DATADIR)/bash-completion/completions \
 		$(DESTDIR)$(DATADIR)/zsh/site-functions $(DESTDIR)$(DATADIR)/fish/vendor_completions.d
 	$(INSTALL) -m 755 $(BUILD)/traceloom $(DESTDIR)$(BINDIR)/traceloom
+	$(INSTALL) -m 755 scripts/capture.sh $(DESTDIR)$(BINDIR)/traceloom-capture
+	$(INSTALL) -m 755 $(BUILD)/traceloom-clocks $(DESTDIR)$(BINDIR)/traceloom-clocks
 	$(INSTALL) -m 644 $(BUILD)/stage/libtraceloom.a $(DESTDIR)$(LIBDIR)/libtraceloom.a
 	$(INSTALL) -m 755 $(SHARED) $(DESTDIR)$(LIBDIR)/libtraceloom.so.$(VERSION)
 	ln -sf libtraceloom.so.$(VERSION) $(DESTDIR)$(LIBDIR)/libtraceloom.so.$(SOVERSION)
@@ -165,7 +172,8 @@ install: all $(BUILD)/stage/libtraceloom.a
 		> $(DESTDIR)$(DATADIR)/fish/vendor_completions.d/traceloom.fish
 
 uninstall:
-	rm -f $(DESTDIR)$(BINDIR)/traceloom $(DESTDIR)$(LIBDIR)/libtraceloom.a \
+	rm -f $(DESTDIR)$(BINDIR)/traceloom $(DESTDIR)$(BINDIR)/traceloom-capture \
+		$(DESTDIR)$(BINDIR)/traceloom-clocks $(DESTDIR)$(LIBDIR)/libtraceloom.a \
 		$(DESTDIR)$(LIBDIR)/libtraceloom.so $(DESTDIR)$(LIBDIR)/libtraceloom.so.$(SOVERSION) \
 		$(DESTDIR)$(LIBDIR)/libtraceloom.so.$(VERSION) \
 		$(DESTDIR)$(LIBDIR)/pkgconfig/traceloom.pc $(DESTDIR)$(MANDIR)/man1/traceloom.1 \

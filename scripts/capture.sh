@@ -1,0 +1,849 @@
+#!/bin/sh
+# capture.sh - records one case: a folder with what perf, strace and the system say of a job, the
+# clocks that make one timeline of it, and a manifest of what is in it and what is missing.
+#
+# Sets nothing but what --set asks for, and restores that. Two processes of it watch each other: this
+# one, and a sampler that ends the recording should this one be killed. Needs a POSIX shell and the
+# usual small programs; traceloom-clocks (built from capture_clocks.c) makes clocks exact, and without
+# it the wall clock alone is read, by date.
+set -u
+umask 077
+LC_ALL=C
+export LC_ALL
+
+name=${0##*/}
+manifest_version=1
+
+usage() {
+	cat <<END
+usage: $name [options] -p PID[,PID...]
+       $name [options] -- COMMAND [ARGUMENT...]
+
+Records a running job, or one that it starts, into a folder for 'traceloom import -o case.db FOLDER'.
+
+  -p, --pid PID         a process to record; again, or with commas, for more
+      --tree            also the present descendants of these processes
+  -d, --duration SEC    stop after so many seconds (running jobs: 60; started ones: when they end);
+                        a started job is then ended, too
+      --leave-running   a started job is not ended, the recording is
+  -o, --output DIR      the folder to make (traceloom-HOST-TIME)
+
+What perf records; all four when none is named, the first always:
+      --cpu             where time is spent on the CPUs, by sampling
+      --offcpu          where threads wait, and who wakes them: sched_switch, sched_waking
+      --thp             huge pages, compaction, reclaim, migration; with what --offcpu records
+      --syscalls        every system call, by raw_syscalls
+
+      --locks           contended kernel locks; can be many events
+      --no-perf         do without perf
+  -F, --frequency HZ    samples a second and CPU (199)
+  -g, --call-graph MODE fp, dwarf, lbr, or none (fp)
+  -k, --clock CLOCK     perf's clock: monotonic, monotonic_raw, or default (monotonic)
+  -e, --event EVENT     one more event for perf, as 'perf record -e' takes it; may be repeated
+      --with-binaries   keep the binaries and kernel symbols that name the addresses
+
+What else is recorded:
+      --strace[=CALLS]  calls of the job with strace (all, or as 'strace -e trace=' takes them);
+                        slows the job down
+      --interval SEC    between samples of vmstat, pressure, meminfo, buddyinfo, settings (1)
+      --add FILE        copy FILE into the folder at the end: a profiler's trace, a training log; may
+                        be repeated
+      --keep-output     what COMMAND prints goes to output.log in the folder
+
+      --set FILE=VALUE  write VALUE to FILE, below /proc/sys or /sys, while recording, and restore
+                        what was there; may be repeated
+      --clocks PROGRAM  traceloom-clocks, where it is not beside this script
+      --max-size MIB    end the recording when the folder is as large (2048; never more than half of
+                        what is free)
+  -q, --quiet           say only what went wrong
+  -h, --help            this text
+
+Works without root as far as the kernel allows; what could not be recorded is told, and in the manifest.
+Exit status: 0 recorded, 2 trouble or nothing recorded.
+
+  sudo $name -p \$(pgrep -o -f train.py) --tree -d 30
+  sudo $name --thp --with-binaries -o case -- python3 train.py && traceloom import -o case.db case
+  $name --strace=ioctl,futex,mmap,munmap,madvise -d 20 -p 4711
+  sudo $name --thp --set /sys/kernel/mm/transparent_hugepage/enabled=always -o always -- ./job
+END
+}
+
+tell() {
+	printf '%s: %s\n' "$name" "$*" >&2
+	[ -z "${dir:-}" ] || printf '%s\n' "$*" >>"$dir/capture.log"
+}
+
+inform() {
+	[ -n "$quiet" ] || printf '%s: %s\n' "$name" "$*" >&2
+	[ -z "${dir:-}" ] || printf '%s\n' "$*" >>"$dir/capture.log"
+}
+
+trouble() {
+	tell "$*"
+	exit 2
+}
+
+misuse() {
+	printf "%s: %s; see '%s --help'\n" "$name" "$*" "$name" >&2
+	exit 2
+}
+
+# missing WHAT WHY: could not be recorded.
+missing() {
+	printf '%s\t%s\n' "$1" "$2" >>"$dir/.missing"
+	tell "not recorded: $1: $2"
+}
+
+# recorded ROLE PATH [CLOCK]
+recorded() {
+	printf '%s\t%s\t%s\n' "$1" "$2" "${3:-}" >>"$dir/.files"
+}
+
+is_number() {
+	case $1 in
+	'' | *[!0-9]*) return 1 ;;
+	esac
+	[ "${#1}" -le 9 ]
+}
+
+is_positive() {
+	is_number "$1" && [ "$1" -gt 0 ]
+}
+
+have() {
+	command -v "$1" >/dev/null 2>&1
+}
+
+# One that has ended and is only not yet waited for does not live.
+is_alive() {
+	[ -n "$1" ] && { read -r stat <"/proc/$1/stat"; } 2>/dev/null || return 1
+	case ${stat##*) } in
+	Z* | X*) return 1 ;;
+	esac
+}
+
+# The shell knows a child that was waited for already; others are looked at.
+wait_gone() { # PID SECONDS
+	tenths=$(($2 * 10))
+	while is_alive "$1"; do
+		[ "$tenths" -gt 0 ] || return 1
+		tenths=$((tenths - 1))
+		sleep 0.1
+	done
+}
+
+stop_process() { # PID SECONDS
+	is_alive "$1" || return 0
+	kill -TERM "$1" 2>/dev/null
+	wait_gone "$1" "$2" || kill -KILL "$1" 2>/dev/null
+}
+
+# ---- the arguments ------------------------------------------------------------------------------
+pids='' tree='' duration='' leave_running='' dir='' out='' strace='' strace_calls='' perf=yes
+frequency=199 graph=fp clock=monotonic binaries='' interval=1 max_mib=2048 quiet='' keep_output=''
+want_offcpu='' want_thp='' want_syscalls='' want_locks='' is_chosen=''
+newline='
+'
+extra_events='' settings='' additions='' command_status='' stopped_by='' clocks=''
+
+while [ $# -gt 0 ]; do
+	option=$1
+	case $option in
+	--strace=*) ;;
+	--*=*)
+		shift
+		set -- "${option%%=*}" "${option#*=}" "$@"
+		option=$1
+		;;
+	esac
+	case $option in
+	-p | --pid | -d | --duration | -o | --output | -F | --frequency | -g | --call-graph | -k | --clock | \
+		-e | --event | --interval | --add | --set | --max-size | --clocks)
+		[ $# -ge 2 ] || misuse "$option needs a value"
+		value=$2
+		shift
+		;;
+	esac
+	case $option in
+	-p | --pid) pids="$pids $(printf '%s' "$value" | tr ',' ' ')" ;;
+	--tree) tree=yes ;;
+	-d | --duration) duration=$value ;;
+	--leave-running) leave_running=yes ;;
+	-o | --output) out=$value ;;
+	--cpu) is_chosen=yes ;;
+	--offcpu) is_chosen=yes want_offcpu=yes ;;
+	--thp) is_chosen=yes want_thp=yes want_offcpu=yes ;;
+	--syscalls) is_chosen=yes want_syscalls=yes ;;
+	--locks) want_locks=yes ;;
+	--no-perf) perf='' ;;
+	-F | --frequency) frequency=$value ;;
+	-g | --call-graph) graph=$value ;;
+	-k | --clock) clock=$value ;;
+	-e | --event) extra_events="$extra_events$value$newline" ;;
+	--with-binaries) binaries=yes ;;
+	--strace) strace=yes ;;
+	--strace=*) strace=yes strace_calls=${option#--strace=} ;;
+	--interval) interval=$value ;;
+	--add) additions="$additions$value$newline" ;;
+	--keep-output) keep_output=yes ;;
+	--set) settings="$settings$value$newline" ;;
+	--max-size) max_mib=$value ;;
+	--clocks) clocks=$value ;;
+	-q | --quiet) quiet=yes ;;
+	-h | --help)
+		usage
+		exit 0
+		;;
+	--)
+		shift
+		break
+		;;
+	-*) misuse "there is no option $option" ;;
+	*) misuse "'$option' is no option; a command to start stands behind --" ;;
+	esac
+	shift
+done
+
+for pid in $pids; do
+	is_number "$pid" || misuse "-p: '$pid' is no process id"
+	[ -d "/proc/$pid" ] || trouble "there is no process $pid"
+done
+if [ $# -eq 0 ]; then
+	[ -n "$pids" ] || misuse 'neither a process (-p) nor a command (--) was given'
+	[ -z "$keep_output$leave_running" ] || misuse '--keep-output and --leave-running are for commands'
+	[ -n "$duration" ] || duration=60
+else
+	[ -z "$pids" ] || misuse 'either processes (-p) or a command (--), not both'
+	have "$1" || trouble "there is no command '$1'"
+fi
+[ -z "$duration" ] || is_positive "$duration" || misuse "-d: '$duration' is no number of seconds"
+is_positive "$frequency" || misuse "-F: '$frequency' is no number"
+is_positive "$interval" || misuse "--interval: '$interval' is no number of seconds"
+is_positive "$max_mib" || misuse "--max-size: '$max_mib' is no number of MiB"
+case $graph in
+fp | dwarf | dwarf,* | lbr | none) ;;
+*) misuse "-g: '$graph' is neither fp, dwarf, lbr nor none" ;;
+esac
+case $clock in
+monotonic | monotonic_raw | default) ;;
+*) misuse "-k: '$clock' is neither monotonic, monotonic_raw nor default" ;;
+esac
+IFS=$newline
+for setting in $settings; do
+	file=${setting%%=*}
+	case $file in
+	*..*) misuse "--set: '$file' must not hold .." ;;
+	/proc/sys/* | /sys/*) ;;
+	*) misuse "--set: '$file' is neither below /proc/sys nor below /sys" ;;
+	esac
+	[ "$file" != "$setting" ] || misuse "--set: '$setting' is not FILE=VALUE"
+	[ -f "$file" ] || trouble "--set: there is no $file"
+	[ -w "$file" ] || trouble "--set: $file cannot be written; that takes root"
+done
+unset IFS
+if [ -z "$is_chosen" ]; then
+	want_offcpu=yes want_thp=yes want_syscalls=yes
+fi
+
+for tool in mkfifo date grep tr sed sleep df du timeout; do
+	have $tool || trouble "there is no program '$tool', which this script needs"
+done
+[ -z "$clocks" ] || [ -x "$clocks" ] || trouble "--clocks: there is no program $clocks"
+for candidate in "${0%/*}/traceloom-clocks" "${0%/*}/../build/traceloom-clocks" "$(command -v traceloom-clocks)"; do
+	if [ -z "$clocks" ] && [ -x "$candidate" ]; then
+		clocks=$candidate
+	fi
+done
+
+host=$(uname -n)
+[ -n "$out" ] || out=traceloom-$host-$(date -u +%Y%m%dT%H%M%SZ)
+if [ -e "$out" ] && { [ ! -d "$out" ] || [ -n "$(ls -A "$out")" ]; }; then
+	trouble "$out is there already, and is no empty folder"
+fi
+mkdir -p "$out" || exit 2
+dir=$(cd "$out" && pwd) || exit 2
+work=$dir/.work
+mkdir "$work" "$dir/process" && : >"$dir/.files" && : >"$dir/.missing" && : >"$dir/.pids" || exit 2
+
+# ---- time -----------------------------------------------------------------------------------------
+stamp() {
+	if [ -n "$clocks" ]; then
+		"$clocks" --stamp
+	else
+		date +%s.%N | sed 's/\.%*N*$//'
+	fi
+}
+
+# snapshot LABEL: every clock, at one moment.
+snapshot() {
+	if [ -n "$clocks" ]; then
+		"$clocks" "$1"
+		return
+	fi
+	# /proc/uptime has hundredths, and date takes a while to start: that is the width.
+	before=$(date +%s%N)
+	read -r uptime _ </proc/uptime
+	after=$(date +%s%N)
+	case $before$after in
+	*[!0-9]*) echo "absent $1 boottime date tells no nanoseconds" ;;
+	*) echo "anchor $1 boottime $(((before + after) / 2)) ${uptime%.*}${uptime#*.}0000000 $((after - before + 10000000))" ;;
+	esac
+}
+
+# ---- the end, whoever comes to it -------------------------------------------------------------------
+# Settings were written down before they were changed. A file that offers words shows its own in brackets.
+restore_settings() {
+	[ -f "$dir/.restore" ] || return 0
+	while IFS='	' read -r file value; do
+		printf '%s\n' "$value" >"$file" || tell "$file could not be restored to $value"
+	done <"$dir/.restore"
+	rm -f "$dir/.restore"
+}
+
+setting_of() { # FILE
+	value=$(cat "$1")
+	case $value in
+	*\[*\]*) value=${value#*\[} value=${value%%\]*} ;;
+	esac
+	printf '%s' "$value"
+}
+
+apply_settings() {
+	IFS=$newline
+	for setting in $settings; do
+		file=${setting%%=*}
+		printf '%s\t%s\n' "$file" "$(setting_of "$file")" >>"$work/restore"
+	done
+	unset IFS
+	[ -f "$work/restore" ] || return 0
+	# last set, first restored
+	sed -n '1!G;h;$p' "$work/restore" >"$dir/.restore"
+	IFS=$newline
+	for setting in $settings; do
+		file=${setting%%=*} value=${setting#*=}
+		printf '%s\n' "$value" >"$file" || trouble "--set: $file does not take '$value'"
+	done
+	unset IFS
+}
+
+# The recorders first: they have files to finish.
+stop_recorders() {
+	while read -r kind pid; do
+		[ "$kind" = command ] || kill -TERM "$pid" 2>/dev/null
+	done <"$dir/.pids"
+	while read -r kind pid; do
+		[ "$kind" = command ] || stop_process "$pid" 60
+	done <"$dir/.pids"
+}
+
+stop_command() {
+	[ -z "$leave_running" ] || return 0
+	while read -r kind pid; do
+		[ "$kind" != command ] || stop_process "$pid" 10
+	done <"$dir/.pids"
+}
+
+remove_work() {
+	rm -rf "$work"
+	rm -f "$dir/.pids" "$dir/.files" "$dir/.missing"
+}
+
+# ---- the sampler, which also watches over this process ------------------------------------------------
+# "@ TIME", then FILE:LINE of each file. What changes by being read is not among them.
+system_files() {
+	for file in /proc/vmstat /proc/meminfo /proc/buddyinfo /proc/loadavg /proc/pressure/memory \
+		/proc/pressure/cpu /proc/pressure/io; do
+		[ ! -r "$file" ] || echo "$file"
+	done
+	[ -r /proc/pressure/memory ] || missing 'pressure (PSI)' 'this kernel has none, or not for this user'
+	thp=/sys/kernel/mm/transparent_hugepage
+	for file in "$thp"/enabled "$thp"/defrag "$thp"/shmem_enabled "$thp"/use_zero_page \
+		"$thp"/hpage_pmd_size "$thp"/shrink_underused "$thp"/khugepaged/* "$thp"/hugepages-*/enabled; do
+		[ ! -r "$file" ] || echo "$file"
+	done
+	[ -r $thp/enabled ] || missing 'settings of huge pages' "there is no $thp"
+	for file in compaction_proactiveness compact_unevictable_allowed extfrag_threshold min_free_kbytes \
+		watermark_scale_factor watermark_boost_factor zone_reclaim_mode swappiness dirty_ratio \
+		dirty_background_ratio dirty_bytes dirty_background_bytes overcommit_memory nr_hugepages \
+		drop_caches; do
+		[ ! -r /proc/sys/vm/$file ] || echo /proc/sys/vm/$file
+	done
+	for file in /proc/sys/kernel/numa_balancing /proc/sys/kernel/perf_event_max_sample_rate; do
+		[ ! -r "$file" ] || echo "$file"
+	done
+	true
+}
+
+# Words of a file, each an argument: none of them has a blank.
+sample_loop() {
+	trap 'is_over=yes' TERM
+	trap '' INT HUP
+	is_over='' count=0
+	# shellcheck disable=SC2046
+	set -- $(cat "$work/system-files")
+	while [ -z "$is_over" ]; do
+		if ! is_alive "$main_pid"; then
+			# killed: nobody else is left to end this
+			tell 'was killed; the recording ends'
+			stop_command
+			stop_recorders
+			restore_settings
+			snapshot killed >>"$dir/clocks.txt"
+			rm -rf "$work"
+			return
+		fi
+		echo "@ $(stamp)"
+		grep -Hs '' "$@"
+		count=$((count + 1))
+		[ $((count % 10)) -ne 0 ] || snapshot "at-$count" >>"$dir/clocks.txt"
+		size=$(du -sk "$dir" 2>/dev/null) size=${size%%[!0-9]*}
+		if [ "${size:-0}" -gt "$max_kib" ]; then
+			: >"$work/full"
+		fi
+		[ -n "$is_over" ] || sleep "$interval"
+	done
+}
+
+# ---- what perf records ----------------------------------------------------------------------------------
+tracing=''
+for candidate in /sys/kernel/tracing /sys/kernel/debug/tracing; do
+	if [ -z "$tracing" ] && [ -r "$candidate/events" ]; then
+		tracing=$candidate
+	fi
+done
+
+# The events, one a line, in $work/events; with "FILTER" behind a tab where one is needed.
+tracepoint() { # SYSTEM:NAME [FILTER] [TERMS]
+	if [ -d "$tracing/events/${1%%:*}/${1#*:}" ]; then
+		printf '%s\t%s\n' "$1${3:-}" "${2:-}" >>"$work/events"
+	else
+		missing "event $1" 'this kernel does not have it'
+	fi
+}
+
+choose_tracepoints() {
+	# perf's own calls would feed on themselves, those of strace are not the job's
+	others='COMM != "perf" && COMM != "strace"'
+	plain=''
+	[ "$graph" = none ] || plain=/call-graph=no/
+	if [ -n "$want_offcpu" ]; then
+		tracepoint sched:sched_switch
+		tracepoint sched:sched_waking
+	fi
+	if [ -n "$want_thp" ]; then
+		# mm_khugepaged_scan_pmd is left out: millions a minute when khugepaged does not sleep
+		for event in huge_memory:mm_collapse_huge_page huge_memory:mm_collapse_huge_page_isolate \
+			huge_memory:mm_collapse_huge_page_swapin huge_memory:mm_khugepaged_collapse_file \
+			compaction:mm_compaction_begin compaction:mm_compaction_end \
+			compaction:mm_compaction_try_to_compact_pages compaction:mm_compaction_kcompactd_wake \
+			vmscan:mm_vmscan_direct_reclaim_begin vmscan:mm_vmscan_direct_reclaim_end \
+			vmscan:mm_vmscan_kswapd_wake vmscan:mm_vmscan_kswapd_sleep \
+			vmscan:mm_vmscan_throttled migrate:mm_migrate_pages; do
+			tracepoint $event
+		done
+	fi
+	if [ -n "$want_locks" ]; then
+		# sleeping locks only where they begin: 2 for reading, 4 for writing, 32 a mutex
+		tracepoint lock:contention_begin 'flags == 2 || flags == 4 || flags == 32'
+		tracepoint lock:contention_end '' "$plain"
+	fi
+	if [ -n "$want_syscalls" ]; then
+		tracepoint raw_syscalls:sys_enter "$others"
+		tracepoint raw_syscalls:sys_exit "$others" "$plain"
+	fi
+}
+
+# try EVENT [ARGUMENT...]: whether perf can record it here.
+try_perf() {
+	event=$1
+	shift
+	timeout 20 perf record -q -o /dev/null -N -e "$event" "$@" -- true >/dev/null 2>"$work/try"
+}
+
+why_of() { # FILE: the first line that says something
+	grep -v '^[[:space:]]*$' "$1" 2>/dev/null | head -n 1 | cut -c 1-200 | tr '\t' ' '
+}
+
+choose_events() {
+	is_all='' suffix=''
+	if ! have perf; then
+		missing perf 'there is no program perf'
+		perf=''
+		return
+	fi
+	if try_perf cpu-clock -a; then
+		is_all=yes
+	elif try_perf cpu-clock; then
+		missing 'other processes and the kernel threads' "perf may not record all CPUs: kernel.perf_event_paranoid is $(cat /proc/sys/kernel/perf_event_paranoid)"
+	elif try_perf cpu-clock:u; then
+		suffix=u
+		missing 'kernel code, other processes' "kernel.perf_event_paranoid is $(cat /proc/sys/kernel/perf_event_paranoid)"
+	else
+		missing perf "perf may not record here: $(why_of "$work/try")"
+		perf=''
+		return
+	fi
+	sampled=cpu-clock
+	# where there are no counters, perf would take another event without a word
+	if timeout 20 perf stat -x, -e cycles:u true 2>&1 | grep -q '^[1-9][0-9]*,'; then
+		sampled=cycles
+	fi
+	printf '%s/freq=%s/%s\t\n' "$sampled" "$frequency" "$suffix" >"$work/events"
+	if [ -n "$suffix" ] || [ -z "$tracing" ] || ! try_perf sched:sched_switch ${is_all:+-a}; then
+		if [ -n "$want_thp" ]; then
+			missing 'events of huge pages, compaction and reclaim' 'tracepoints take root'
+		fi
+		[ -z "$want_syscalls" ] || missing 'system calls by perf' 'tracepoints take root; --strace records them'
+		[ -z "$want_locks" ] || missing 'contended locks' 'tracepoints take root'
+		if [ -n "$want_offcpu" ]; then
+			missing 'who wakes whom' 'tracepoints take root'
+			: >"$work/switch-events"
+		fi
+	else
+		choose_tracepoints
+	fi
+	printf '%s' "$extra_events" | while IFS= read -r event; do
+		if try_perf "$event" ${is_all:+-a}; then
+			printf '%s\t\n' "$event" >>"$work/events"
+		else
+			missing "event $event" "$(why_of "$work/try")"
+		fi
+	done
+}
+
+# Memory for a second or two of many events; root may lock as much, others have a small allowance.
+buffer_pages() {
+	cpus=$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1)
+	pages=2048
+	while [ $((pages * cpus)) -gt 65536 ] && [ $pages -gt 128 ]; do
+		pages=$((pages / 2))
+	done
+	echo $pages
+}
+
+start_perf() {
+	set --
+	if [ -n "$binaries" ]; then
+		set -- --buildid-dir "$dir/buildid"
+	fi
+	set -- "$@" record -q -o "$dir/perf.data"
+	[ -n "$binaries" ] || set -- "$@" -N
+	case $clock in
+	monotonic) set -- "$@" -k CLOCK_MONOTONIC ;;
+	monotonic_raw) set -- "$@" -k CLOCK_MONOTONIC_RAW ;;
+	esac
+	[ "$graph" = none ] || set -- "$@" --call-graph "$graph"
+	if [ -n "$is_all" ]; then
+		set -- "$@" -a
+	else
+		set -- "$@" -p "$(echo "$pids" | tr -s ' ' ',' | sed 's/^,//; s/,$//')"
+	fi
+	[ "$(id -u)" != 0 ] || set -- "$@" -m "$(buffer_pages)"
+	[ ! -f "$work/switch-events" ] || set -- "$@" --switch-events
+	if perf record -h 2>&1 | grep -q -e --max-size; then
+		set -- "$@" --max-size "$max_mib"M
+	fi
+	while IFS='	' read -r event filter; do
+		set -- "$@" -e "$event"
+		[ -z "$filter" ] || set -- "$@" --filter "$filter"
+	done <"$work/events"
+	is_controlled=''
+	if perf record -h 2>&1 | grep -q -e --control; then
+		is_controlled=yes
+		mkfifo "$work/control" "$work/ack"
+		exec 5<>"$work/control" 6<>"$work/ack"
+		set -- "$@" -D -1 --control "fifo:$work/control,$work/ack"
+	fi
+	perf "$@" >"$dir/perf.err" 2>&1 </dev/null &
+	perf_pid=$!
+	echo "perf $perf_pid" >>"$dir/.pids"
+	printf '%s ' perf "$@" >"$work/perf-command"
+	wait_for_perf
+}
+
+# Recording begins when perf says so, or, where it cannot, when its file has grown for a while.
+wait_for_perf() {
+	if [ -n "$is_controlled" ]; then
+		echo enable >&5
+		# it may end instead of answering
+		tries=0
+		while [ $tries -lt 60 ] && is_alive "$perf_pid"; do
+			timeout 1 sh -c 'IFS= read -r line' <&6 && break
+			tries=$((tries + 1))
+		done
+	else
+		tries=0
+		while [ $tries -lt 100 ] && is_alive "$perf_pid" && [ ! -s "$dir/perf.data" ]; do
+			sleep 0.1
+			tries=$((tries + 1))
+		done
+		sleep 1
+	fi
+	is_alive "$perf_pid" && return
+	missing perf "it ended at once: $(why_of "$dir/perf.err")"
+	perf=''
+}
+
+# ---- strace -----------------------------------------------------------------------------------------------
+start_strace() {
+	if ! have strace; then
+		missing 'system calls by strace' 'there is no program strace'
+		strace=''
+		return
+	fi
+	set -- -f -y -s 64 -o "$dir/strace.log"
+	if strace -o /dev/null --absolute-timestamps=format:unix,precision:ns --syscall-times=ns true \
+		>/dev/null 2>&1; then
+		set -- "$@" --absolute-timestamps=format:unix,precision:ns --syscall-times=ns
+	else
+		set -- "$@" -ttt -T
+	fi
+	[ -z "$strace_calls" ] || set -- "$@" -e "trace=$strace_calls"
+	for pid in $pids; do
+		set -- "$@" -p "$pid"
+	done
+	strace "$@" >/dev/null 2>"$dir/strace.err" </dev/null &
+	strace_pid=$!
+	echo "strace $strace_pid" >>"$dir/.pids"
+	printf '%s ' strace "$@" >"$work/strace-command"
+	tries=0
+	while [ $tries -lt 100 ] && is_alive "$strace_pid" && ! grep -q ' attached' "$dir/strace.err"; do
+		sleep 0.1
+		tries=$((tries + 1))
+	done
+	is_alive "$strace_pid" && return
+	missing 'system calls by strace' "$(why_of "$dir/strace.err")"
+	strace=''
+}
+
+# ---- processes ----------------------------------------------------------------------------------------------
+add_descendants() {
+	found=$pids
+	while [ -n "$found" ]; do
+		next=''
+		for pid in $found; do
+			for task in /proc/"$pid"/task/*; do
+				read -r children <"$task/children" || continue
+				next="$next $children"
+			done 2>/dev/null
+		done
+		found=''
+		for pid in $next; do
+			case " $pids " in
+			*" $pid "*) ;;
+			*) found="$found $pid" pids="$pids $pid" ;;
+			esac
+		done
+	done
+}
+
+# What the kernel says of each process, begin and end.
+keep_process() { # WHEN
+	for pid in $pids; do
+		for file in status maps numa_maps cmdline; do
+			{ cat "/proc/$pid/$file" >"$dir/process/$pid.$file.$1"; } 2>/dev/null
+			if [ -s "$dir/process/$pid.$file.$1" ]; then
+				recorded "process-$file" "process/$pid.$file.$1"
+			else
+				rm -f "$dir/process/$pid.$file.$1"
+				if [ "$1" = begin ] && is_alive "$pid"; then
+					missing "/proc/$pid/$file" 'it is empty, or may not be read'
+				fi
+			fi
+		done
+	done
+}
+
+start_command() {
+	mkfifo "$work/go"
+	if [ -n "$keep_output" ]; then
+		exec 4>"$dir/output.log"
+	else
+		exec 4>&1
+	fi
+	exec 3<&0
+	# it waits, so that nothing of it is missed
+	if [ -n "$keep_output" ]; then
+		sh -c 'IFS= read -r go <"$0" && exec "$@" 3<&- 4>&-' "$work/go" "$@" <&3 >&4 2>&4 5>&- 6>&- &
+	else
+		sh -c 'IFS= read -r go <"$0" && exec "$@" 3<&- 4>&-' "$work/go" "$@" <&3 >&4 5>&- 6>&- &
+	fi
+	command_pid=$!
+	exec 3<&- 4>&-
+	echo "command $command_pid" >>"$dir/.pids"
+	pids=$command_pid
+}
+
+# ---- the manifest ---------------------------------------------------------------------------------------------
+# Text in quotes; bytes that are no plain ASCII become "?", so that no reader stumbles.
+json_text() {
+	printf '"%s"' "$(printf '%s' "$1" | tr '\001-\037\177-\377' '?' | sed 's/[\\"]/\\&/g')"
+}
+
+json_list() { # FILE: lines of it
+	separator=''
+	while IFS= read -r line; do
+		printf '%s%s' "$separator" "$(json_text "$line")"
+		separator=', '
+	done <"$1"
+}
+
+write_manifest() { # STATE
+	{
+		printf '{\n\t"traceloom_capture": %s,\n\t"state": %s,\n' $manifest_version "$(json_text "$1")"
+		[ -z "$stopped_by" ] || printf '\t"stopped_by": %s,\n' "$(json_text "$stopped_by")"
+		printf '\t"begin": %s,\n\t"end": %s,\n' "$(json_text "$begin_time")" "$(json_text "$(stamp)")"
+		printf '\t"host": {\n\t\t"hostname": %s,\n\t\t"os_release": %s,\n\t\t"arch": %s,\n' \
+			"$(json_text "$host")" "$(json_text "$(uname -r)")" "$(json_text "$(uname -m)")"
+		printf '\t\t"boot_id": %s,\n\t\t"cpus_online": %s,\n\t\t"page_size": %s\n\t},\n' \
+			"$(json_text "$(cat /proc/sys/kernel/random/boot_id 2>/dev/null)")" \
+			"$(json_text "$(getconf _NPROCESSORS_ONLN 2>/dev/null)")" \
+			"$(json_text "$(getconf PAGESIZE 2>/dev/null)")"
+		printf '\t"pids": [%s],\n' "$(echo "$pids" | tr -s ' ' '\n' | grep . | paste -s -d , -)"
+		printf '\t"command": %s,\n' "$(json_text "$command_line")"
+		[ -z "$command_status" ] || printf '\t"command_status": %s,\n' "$command_status"
+		for tool in perf strace; do
+			[ ! -s "$work/$tool-command" ] || printf '\t"%s_command": %s,\n' $tool "$(json_text "$(cat "$work/$tool-command")")"
+		done
+		printf '\t"settings_changed": [%s],\n' "$(printf '%s' "$settings" >"$work/settings" && json_list "$work/settings")"
+		printf '\t"files": ['
+		separator=''
+		while IFS='	' read -r role path file_clock; do
+			printf '%s\n\t\t{"role": %s, "path": %s' "$separator" "$(json_text "$role")" "$(json_text "$path")"
+			[ -z "$file_clock" ] || printf ', "clock": %s' "$(json_text "$file_clock")"
+			printf '}'
+			separator=,
+		done <"$dir/.files"
+		printf '\n\t],\n\t"missing": ['
+		separator=''
+		while IFS='	' read -r what why; do
+			printf '%s\n\t\t{"what": %s, "why": %s}' "$separator" "$(json_text "$what")" "$(json_text "$why")"
+			separator=,
+		done <"$dir/.missing"
+		printf '\n\t]\n}\n'
+	} >"$work/manifest" && mv "$work/manifest" "$dir/manifest.json"
+}
+
+# ---- recording ------------------------------------------------------------------------------------------------
+main_pid=$$
+command_pid='' perf_pid='' strace_pid='' sampler_pid='' command_line="$*" begin_time=$(stamp)
+free_kib=$(df -Pk "$dir" | sed -n '2s/^[^ ]* *[0-9]* *[0-9]* *\([0-9]*\).*/\1/p')
+max_kib=$((max_mib * 1024))
+if [ -n "$free_kib" ] && [ $((free_kib / 2)) -lt $max_kib ]; then
+	max_kib=$((free_kib / 2))
+	max_mib=$((max_kib / 1024 + 1))
+	inform "at most $max_mib MiB, half of what is free"
+fi
+
+# Whatever happens from here on.
+leave() {
+	status=$?
+	trap '' INT TERM HUP
+	trap - EXIT
+	stop_command
+	stop_recorders
+	stop_process "$sampler_pid" 5
+	restore_settings
+	remove_work
+	exit $status
+}
+trap leave EXIT
+trap 'stopped_by=SIGINT' INT
+trap 'stopped_by=SIGTERM' TERM
+trap 'stopped_by=SIGHUP' HUP
+
+[ -n "$clocks" ] || missing 'exact clocks' 'there is no traceloom-clocks beside this script; build it from capture_clocks.c'
+system_files >"$work/system-files"
+[ -z "$perf" ] || choose_events
+[ $# -eq 0 ] || start_command "$@"
+[ -z "$tree" ] || add_descendants
+(sample_loop >"$dir/system.log" 2>>"$dir/capture.log") </dev/null &
+sampler_pid=$!
+apply_settings
+recorded clocks clocks.txt
+recorded system system.log
+[ -z "$perf" ] || start_perf
+[ -z "$strace" ] || start_strace
+keep_process begin
+[ -z "$perf" ] || recorded perf perf.data "$clock"
+[ -z "$strace" ] || recorded strace strace.log realtime
+write_manifest recording
+snapshot begin >>"$dir/clocks.txt"
+if [ -n "$command_pid" ] && [ -z "$stopped_by" ]; then
+	echo go >"$work/go"
+fi
+inform "recording to $out${duration:+ for $duration s}"
+
+is_any_alive() {
+	for pid in $pids; do
+		is_alive "$pid" && return 0
+	done
+	return 1
+}
+
+# Seconds of /proc/uptime: the wall clock may be set meanwhile.
+uptime_seconds() {
+	read -r uptime _ </proc/uptime
+	echo "${uptime%%.*}"
+}
+
+start=$(uptime_seconds)
+while [ -z "$stopped_by" ] && is_any_alive; do
+	if [ -n "$duration" ] && [ $(($(uptime_seconds) - start)) -ge "$duration" ]; then
+		break
+	fi
+	if [ -f "$work/full" ]; then
+		stopped_by="the bound of $((max_kib / 1024)) MiB"
+		break
+	fi
+	if [ -n "$perf" ] && ! is_alive "$perf_pid"; then
+		missing 'what perf would have seen later' "it ended before the job: $(why_of "$dir/perf.err")"
+		break
+	fi
+	sleep 0.2
+done
+
+snapshot end >>"$dir/clocks.txt"
+keep_process end
+stop_recorders
+[ -z "$stopped_by" ] || inform "stopped by $stopped_by"
+if [ -n "$command_pid" ]; then
+	is_alive "$command_pid" || { wait "$command_pid"; command_status=$?; }
+	stop_command
+fi
+stop_process "$sampler_pid" 5
+restore_settings
+
+{ dmesg -r >"$dir/dmesg.txt" || dmesg >"$dir/dmesg.txt"; } 2>"$work/dmesg.err"
+if [ -s "$dir/dmesg.txt" ]; then
+	recorded dmesg dmesg.txt sched_clock
+else
+	rm -f "$dir/dmesg.txt"
+	missing 'the kernel log' "$(why_of "$work/dmesg.err")"
+fi
+if [ -n "$binaries" ]; then
+	[ ! -d "$dir/buildid" ] || recorded buildid buildid
+	if grep -q -m 1 -v '^0* ' /proc/kallsyms 2>/dev/null; then
+		cat /proc/kallsyms >"$dir/kallsyms.txt" && recorded kallsyms kallsyms.txt
+	else
+		missing 'kernel symbols' 'kernel.kptr_restrict hides them'
+	fi
+fi
+[ -z "$keep_output" ] || recorded output output.log
+IFS=$newline
+for file in $additions; do
+	if cp -p "$file" "$dir/" 2>/dev/null; then
+		recorded added "${file##*/}"
+	else
+		missing "$file" 'it cannot be copied'
+	fi
+done
+unset IFS
+if [ -n "$perf" ] && [ ! -s "$dir/perf.data" ]; then
+	missing perf "it wrote nothing: $(why_of "$dir/perf.err")"
+fi
+write_manifest complete
+if [ -n "$command_status" ] && [ "$command_status" != 0 ]; then
+	tell "the command ended with status $command_status"
+fi
+inform "recorded $(du -sh "$dir" | sed 's/[[:space:]].*//'); next: traceloom import -o $out.db $out"
