@@ -948,6 +948,7 @@ int tl_steps_ranges(struct tl_store *store, const char *which, struct tl_time_ra
 #ifdef __cplusplus
 }
 #endif
+#include "analysis_clock.h"
 #include "analysis_syscalls.h"
 
 #endif

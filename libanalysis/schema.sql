@@ -20,6 +20,7 @@ CREATE TABLE string (
 CREATE TABLE host (
 	host_id INTEGER PRIMARY KEY,
 	name TEXT, -- hostname; NULL: no source of it says
+	boot_id TEXT, -- of /proc/sys/kernel/random; NULL: no source of it says
 	os_release TEXT, -- as uname -r says
 	arch TEXT, -- as uname -m says
 	cpu_description TEXT,
@@ -44,14 +45,33 @@ CREATE TABLE source (
 	untimed_count INTEGER NOT NULL, -- samples that have no time
 	disorder_count INTEGER NOT NULL, -- samples written after a later one; a fact, no error
 	clock_name TEXT, -- the source's own clock: "monotonic", "sched_clock", ...
-	clock_method TEXT NOT NULL, -- exact, anchored, matched, told, assumed
+	clock_method TEXT NOT NULL, -- exact, anchored, matched, told, assumed: of the clock_claim in force
 	clock_offset_ns INTEGER NOT NULL, -- ts = slope * source time + offset
-	clock_slope REAL NOT NULL, -- 1 unless fitted
-	clock_residual_ns INTEGER, -- uncertainty of a ts; NULL unknown
+	clock_slope REAL NOT NULL, -- 1 unless fitted; dur is left as the source measured it
+	clock_residual_ns INTEGER, -- uncertainty of a ts, against the reference or Unix time; NULL unknown
+	clock_reference_id INTEGER REFERENCES source, -- the source whose clock was the measure; NULL: Unix time
+	clock_match_count INTEGER, -- matched: happenings that both saw
+	clock_rival_ratio REAL, -- matched: how many of them the second best offset would explain, as a share
 	clock_why TEXT, -- what the mapping rests on
+	clock_trouble TEXT, -- why it could not be matched to other sources; NULL: it was, or need not be
 	is_complete INTEGER NOT NULL, -- 0: only the sums per stack were kept, no row per sample
 	rank INTEGER, -- of a distributed job; NULL: not one, or not said
 	world_size INTEGER -- ranks of the job
+) STRICT;
+
+-- Facts: the ways in which the clock of a source could be mapped; the surest is in force. One row per
+-- source, method and is_set.
+CREATE TABLE clock_claim (
+	source_id INTEGER NOT NULL REFERENCES source,
+	method TEXT NOT NULL, -- exact, anchored, matched, told, assumed
+	is_set INTEGER NOT NULL, -- 1: a person said so; before all others
+	offset_ns INTEGER NOT NULL,
+	slope REAL NOT NULL,
+	residual_ns INTEGER, -- NULL unknown
+	reference_id INTEGER REFERENCES source, -- residual_ns is against its clock; NULL: against Unix time
+	match_count INTEGER, -- matched: happenings that both saw
+	rival_ratio REAL, -- matched: matches of the second best offset to those of the best
+	why TEXT -- what it rests on
 ) STRICT;
 
 -- Facts: what else the recording says of itself (command line, recorder version, ...).
@@ -85,7 +105,7 @@ CREATE TABLE gap (
 	count INTEGER -- records lost; NULL for throttling
 ) STRICT;
 
--- Facts: a process (thread group), one row per lifetime: pids are used again.
+-- Derived from thread_life: a process (thread group), one row per lifetime: pids are used again.
 CREATE TABLE process (
 	process_id INTEGER PRIMARY KEY,
 	host_id INTEGER NOT NULL REFERENCES host,
@@ -96,7 +116,8 @@ CREATE TABLE process (
 	end_ts INTEGER -- NULL: ended after it, or nobody saw it
 ) STRICT;
 
--- Facts: an operating-system thread, one row per lifetime, whichever sources saw it.
+-- Derived from thread_life: an operating-system thread, one row per lifetime, whichever sources saw
+-- it.
 CREATE TABLE thread (
 	thread_id INTEGER PRIMARY KEY,
 	process_id INTEGER NOT NULL REFERENCES process,
@@ -106,8 +127,25 @@ CREATE TABLE thread (
 	end_ts INTEGER
 ) STRICT;
 
--- Facts: the names that a thread has had.
+-- Facts: what one source tells of a thread and of its process. One row per source and thread.
+CREATE TABLE thread_life (
+	source_id INTEGER NOT NULL REFERENCES source,
+	thread_id INTEGER NOT NULL REFERENCES thread,
+	process_id INTEGER NOT NULL REFERENCES process,
+	parent_process_id INTEGER REFERENCES process,
+	tid INTEGER NOT NULL,
+	pid INTEGER, -- as in process
+	inner_pid INTEGER,
+	name_id INTEGER REFERENCES string, -- its last name there
+	start_ts INTEGER, -- NULL: began before that recording
+	end_ts INTEGER,
+	process_start_ts INTEGER,
+	process_end_ts INTEGER
+) STRICT;
+
+-- Facts: the names that a thread has had, as each source tells.
 CREATE TABLE thread_name (
+	source_id INTEGER NOT NULL REFERENCES source,
 	thread_id INTEGER NOT NULL REFERENCES thread,
 	ts INTEGER, -- from when on; NULL: from before the recording
 	name_id INTEGER NOT NULL REFERENCES string,
@@ -473,8 +511,9 @@ CREATE INDEX IF NOT EXISTS thread_by_tid ON thread(tid);
 CREATE VIEW source_view AS
 SELECT s.source_id, h.name AS host, s.path, s.importer, s.size_bytes, s.record_count,
 	s.sample_count, s.first_ts, s.last_ts, s.last_ts - s.first_ts AS span_ns, s.clock_name,
-	s.clock_method, s.clock_offset_ns, s.clock_residual_ns, s.clock_why
-FROM source s JOIN host h USING (host_id);
+	s.clock_method, s.clock_offset_ns, s.clock_slope, s.clock_residual_ns, r.path AS clock_reference,
+	s.clock_match_count, s.clock_rival_ratio, s.clock_why, s.clock_trouble
+FROM source s JOIN host h USING (host_id) LEFT JOIN source r ON r.source_id = s.clock_reference_id;
 
 CREATE VIEW lost_view AS
 SELECT s.path, l.kind, l.what, l.count, l.unit, l.position_kind, l.position, l.message

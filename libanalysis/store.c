@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "memory.h"
 #include "schema_sql.h"
 
@@ -126,6 +127,33 @@ static int set_pragmas(struct tl_store *store, enum tl_store_mode mode, struct t
 	if (ret == TL_OK && mode == TL_STORE_READ)
 		ret = pragma(store, "PRAGMA mmap_size = 1073741824", err);
 	return ret;
+}
+
+/* clock_moved(ts, offset, slope, new offset, new slope): a ts when its source's clock maps anew. */
+static void clock_moved(sqlite3_context *context, int count, sqlite3_value **values)
+{
+	struct tl_clock_line from, to;
+
+	(void)count;
+	if (sqlite3_value_type(values[0]) == SQLITE_NULL)
+		return; /* a result that is not set is NULL */
+	from = (struct tl_clock_line) { sqlite3_value_int64(values[1]),
+					sqlite3_value_double(values[2]) };
+	to = (struct tl_clock_line) { sqlite3_value_int64(values[3]),
+				      sqlite3_value_double(values[4]) };
+	sqlite3_result_int64(
+		context,
+		tl_clock_unix(to, tl_clock_source_time(from, sqlite3_value_int64(values[0]))));
+}
+
+static int add_functions(struct tl_store *store, struct tl_error *err)
+{
+	int flags = SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_DIRECTONLY;
+
+	if (sqlite3_create_function(store->db, "clock_moved", 5, flags, NULL, clock_moved, NULL,
+				    NULL) != SQLITE_OK)
+		return tl_store_fail(store, "cannot open", err);
+	return TL_OK;
 }
 
 int tl_store_value(struct tl_store *store, const char *sql, int64_t none, int64_t *value,
@@ -302,6 +330,8 @@ static int open_file(struct tl_store **out, const char *path, enum tl_store_mode
 	} else {
 		sqlite3_busy_timeout(store->db, BUSY_TIMEOUT_MS);
 		ret = set_pragmas(store, mode, err);
+		if (ret == TL_OK)
+			ret = add_functions(store, err);
 		if (ret == TL_OK)
 			ret = check_schema(store, mode, err);
 	}

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "clock.h"
 #include "reader.h"
 #include "steps.h"
 
@@ -58,8 +59,12 @@ static const char *const insert_sql[INSERT_COUNT] = {
 	[INSERT_THREAD] =
 		"INSERT INTO thread(thread_id, process_id, tid, name_id, start_ts, end_ts) "
 		"VALUES(?, ?, ?, ?, ?, ?)",
-	[INSERT_THREAD_NAME] =
-		"INSERT INTO thread_name(thread_id, ts, name_id, is_exec) VALUES(?, ?, ?, ?)",
+	[INSERT_THREAD_NAME] = "INSERT INTO thread_name(source_id, thread_id, ts, name_id, "
+			       "is_exec) VALUES(?, ?, ?, ?, ?)",
+	[INSERT_THREAD_LIFE] =
+		"INSERT INTO thread_life(source_id, thread_id, process_id, parent_process_id, tid, "
+		"pid, inner_pid, name_id, start_ts, end_ts, process_start_ts, process_end_ts) "
+		"VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
 	[INSERT_CGROUP] =
 		"INSERT INTO cgroup(cgroup_id, source_id, kernel_id, path) VALUES(?, ?, ?, ?)",
 	[INSERT_SYMBOL] = "INSERT INTO symbol(symbol_id, dso_id, name_id, linkage_name_id, start, "
@@ -698,8 +703,23 @@ static int update_source(struct tl_writer *w, const struct tl_import_result *res
 	return ret;
 }
 
+/* What the source itself says of its clock. */
+static int put_claim(struct tl_writer *w, struct tl_error *err)
+{
+	const struct tl_clock_claim claim = { .source_id = w->source_id,
+					      .method = w->clock_method,
+					      .line = { w->clock_offset_ns, 1 },
+					      .residual_ns = w->clock_residual_ns,
+					      .match_count = -1,
+					      .rival_ratio = -1,
+					      .why = w->clock_why };
+
+	return tl_clock_claim_put(w->store, &claim, err);
+}
+
 static int finish(struct tl_writer *w, const struct tl_import_result *result, struct tl_error *err)
 {
+	int64_t early_offset_ns = w->clock_offset_ns;
 	int ret = TL_OK;
 
 	if (!w->is_settled)
@@ -721,7 +741,8 @@ static int finish(struct tl_writer *w, const struct tl_import_result *result, st
 	if (ret == TL_OK && w->late_offset_ns)
 		ret = tl_rows_drain(w->rows, err);
 	if (ret == TL_OK && w->late_offset_ns)
-		ret = tl_clock_shift(w->store, w->source_id, w->late_offset_ns, err);
+		ret = tl_clock_shift(w->store, w->source_id, early_offset_ns, w->clock_offset_ns,
+				     err);
 	if (ret == TL_OK)
 		ret = tl_writer_task_rows(w, err);
 	if (ret == TL_OK)
@@ -734,6 +755,8 @@ static int finish(struct tl_writer *w, const struct tl_import_result *result, st
 		ret = put_diagnostics(w, err);
 	if (ret == TL_OK)
 		ret = update_source(w, result, err);
+	if (ret == TL_OK)
+		ret = put_claim(w, err);
 	if (ret == TL_OK && w->switch_count)
 		ret = tl_states_derive(w->store, w->source_id, err);
 	if (ret == TL_OK && w->has_steps)

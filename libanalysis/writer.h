@@ -35,6 +35,7 @@ enum tl_insert {
 	INSERT_PROCESS,
 	INSERT_THREAD,
 	INSERT_THREAD_NAME,
+	INSERT_THREAD_LIFE,
 	INSERT_CGROUP,
 	INSERT_SYMBOL,
 	INSERT_FRAME,
@@ -289,8 +290,8 @@ enum { TL_TOLD_TRACEPOINT, TL_TOLD_DEPARTURE, TL_TOLD_ARRIVAL };
 /* states.c: thread_state of one source from its switches and wakeups */
 int tl_states_derive(struct tl_store *store, int64_t source_id, struct tl_error *err);
 
-/* clock.c: adds `delta_ns` to every ts of a source */
-int tl_clock_shift(struct tl_store *store, int64_t source_id, int64_t delta_ns,
+/* clock.c: every ts of a source from one offset to another */
+int tl_clock_shift(struct tl_store *store, int64_t source_id, int64_t from_ns, int64_t to_ns,
 		   struct tl_error *err);
 
 #endif

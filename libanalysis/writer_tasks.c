@@ -376,14 +376,43 @@ static int put_names(struct tl_writer *w, const struct tl_thread *t, struct tl_e
 
 	for (size_t i = 0; i < t->name_count && ret == TL_OK; i++) {
 		const struct tl_thread_name *n = &t->names[i];
-		int64_t values[4] = { t->row_id, start_unix(w, n->ts), 0, n->is_exec };
+		int64_t values[5] = { w->source_id, t->row_id, start_unix(w, n->ts), 0,
+				      n->is_exec };
 
-		ret = tl_writer_string(w, n->name, &values[2], err);
+		ret = tl_writer_string(w, n->name, &values[3], err);
 		if (ret == TL_OK)
-			ret = tl_writer_put(w, INSERT_THREAD_NAME, values, 4,
-					    (uint64_t)(n->ts == INT64_MIN) << 1, NULL, 0, err);
+			ret = tl_writer_put(w, INSERT_THREAD_NAME, values, 5,
+					    (uint64_t)(n->ts == INT64_MIN) << 2, NULL, 0, err);
 	}
 	return ret;
+}
+
+/* What this source tells of it, whatever others tell. */
+static int put_life(struct tl_writer *w, const struct tl_thread *t, int64_t name_id,
+		    struct tl_error *err)
+{
+	const struct tl_process *p = &w->tasks.processes[t->process];
+	bool has_parent = p->parent != TL_NO_INDEX && w->tasks.processes[p->parent].row_id;
+	const int64_t values[12] = { w->source_id,
+				     t->row_id,
+				     p->row_id,
+				     has_parent ? w->tasks.processes[p->parent].row_id : 0,
+				     t->tid,
+				     p->pid,
+				     p->inner_pid,
+				     name_id,
+				     start_unix(w, t->start_ts),
+				     end_unix(w, t->end_ts),
+				     start_unix(w, p->start_ts),
+				     end_unix(w, p->end_ts) };
+	uint64_t nulls = (uint64_t)!has_parent << 3 | (uint64_t)(p->pid == TL_ID_NONE) << 5 |
+			 (uint64_t)(p->inner_pid == TL_ID_NONE) << 6 | (uint64_t)!name_id << 7 |
+			 (uint64_t)(t->start_ts == INT64_MIN) << 8 |
+			 (uint64_t)(t->end_ts == INT64_MAX) << 9 |
+			 (uint64_t)(p->start_ts == INT64_MIN) << 10 |
+			 (uint64_t)(p->end_ts == INT64_MAX) << 11;
+
+	return tl_writer_put(w, INSERT_THREAD_LIFE, values, 12, nulls, NULL, 0, err);
 }
 
 static int put_thread(struct tl_writer *w, uint32_t index, int64_t first_new, struct tl_error *err)
@@ -406,12 +435,15 @@ static int put_thread(struct tl_writer *w, uint32_t index, int64_t first_new, st
 		if (ret == TL_OK)
 			ret = tl_writer_string(w, name, &values[3], err);
 	}
+	if (ret == TL_OK)
+		ret = put_life(w, t, values[3], err);
+	if (ret == TL_OK)
+		ret = put_names(w, t, err);
 	if (ret < 0)
 		return ret;
 	if (t->row_id < first_new)
 		return complete_thread(w, t, values[3], err);
-	ret = tl_writer_put(w, INSERT_THREAD, values, 6, nulls, NULL, 0, err);
-	return ret < 0 ? ret : put_names(w, t, err);
+	return tl_writer_put(w, INSERT_THREAD, values, 6, nulls, NULL, 0, err);
 }
 
 static int put_cgroups(struct tl_writer *w, struct tl_error *err)

@@ -229,6 +229,21 @@ static void a_clock_told_late_moves_what_was_written(void **state)
 	assert_int_equal(value("SELECT dur FROM thread_state WHERE state = 'sleeping'"), 100);
 }
 
+static void a_clock_told_late_may_overflow(void **state)
+{
+	const uint64_t ip = 1;
+	struct tl_event ev = { .kind = TL_EVENT_CLOCK };
+
+	(void)state;
+	begin("a", 0);
+	sample(INT64_MAX - 1, 5, 5, &ip, 1);
+	ev.clock.method = TL_CLOCK_ASSUMED;
+	ev.clock.offset_ns = INT64_MAX;
+	emit(&ev);
+	commit();
+	assert_int_equal(value("SELECT ts FROM sample"), -3); /* 2^63 - 2 + 2^63 - 1 - 2^64 */
+}
+
 static void a_clock_told_late_moves_slices_and_what_belongs_to_them(void **state)
 {
 	struct tl_event ev = { .kind = TL_EVENT_TRACK };
@@ -561,6 +576,7 @@ int main(void)
 		CASE_TEST(equal_stacks_are_one_row_and_one_sum),
 		CASE_TEST(times_become_unix_times),
 		CASE_TEST(a_clock_told_late_moves_what_was_written),
+		CASE_TEST(a_clock_told_late_may_overflow),
 		CASE_TEST(a_clock_told_late_moves_slices_and_what_belongs_to_them),
 		CASE_TEST(slices_that_cannot_be_believed_do_not_stretch_the_source),
 		CASE_TEST(switches_and_wakeups_become_states),

@@ -1,0 +1,128 @@
+/*
+ * clock_settle.c - after imports, or when a person says otherwise: each clock by the surest way there
+ * is, and what depends on it anew.
+ */
+#include "clock.h"
+
+#include "steps.h"
+
+static int derive(struct tl_store *store, struct tl_error *err)
+{
+	int64_t step_count;
+	int ret = tl_store_value(store, "SELECT count(*) FROM step", 0, &step_count, err);
+
+	if (ret == TL_OK && step_count)
+		ret = tl_steps_derive(store, err);
+	if (ret == TL_OK && !tl_store_is_temporary(store))
+		ret = tl_store_index(store, err);
+	return ret;
+}
+
+static int settle(struct tl_store *store, struct tl_error *err)
+{
+	bool has_moved = false;
+	int ret = tl_clock_apply(store, &has_moved, err);
+
+	return ret == TL_OK && has_moved ? derive(store, err) : ret;
+}
+
+/* Within a transaction of its own. */
+static int transact(struct tl_store *store, int (*fn)(struct tl_store *store, struct tl_error *err),
+		    struct tl_error *err)
+{
+	int ret = tl_store_begin(store, err);
+
+	if (ret == TL_OK)
+		ret = fn(store, err);
+	if (ret == TL_OK)
+		ret = tl_store_commit(store, err);
+	if (ret < 0)
+		tl_store_rollback(store);
+	return ret;
+}
+
+int tl_clock_settle(struct tl_store *store, struct tl_error *err)
+{
+	int64_t source_count;
+	int ret = tl_store_value(store, "SELECT count(*) FROM source", 0, &source_count, err);
+
+	return ret < 0 || !source_count ? ret : transact(store, settle, err);
+}
+
+/* ---- as a person says ---- */
+
+static int check_source(struct tl_store *store, int64_t source_id, struct tl_error *err)
+{
+	struct tl_statement *st;
+	int ret = tl_statement_open(&st, store, "SELECT 1 AS one FROM source WHERE source_id = ?",
+				    "one", err);
+
+	if (ret < 0)
+		return ret;
+	tl_bind_i64(st, 1, source_id);
+	ret = tl_statement_step(st, err);
+	tl_statement_close(st);
+	if (ret == 0)
+		return tl_fail(err, TL_USAGE, "there is no source %lld", (long long)source_id);
+	return ret < 0 ? ret : TL_OK;
+}
+
+static int put_setting(struct tl_store *store, const struct tl_clock_setting *setting,
+		       struct tl_error *err)
+{
+	const struct tl_clock_claim claim = {
+		.source_id = setting->source_id,
+		.method = TL_CLOCK_TOLD,
+		.is_set = true,
+		.line = { setting->offset_ns, setting->slope != 0 ? setting->slope : 1 },
+		.residual_ns = setting->residual_ns,
+		.reference_id = setting->reference_id,
+		.match_count = -1,
+		.rival_ratio = -1,
+		.why = setting->reference_id ? "told, against another source" : "told",
+	};
+	int ret = tl_store_begin(store, err);
+
+	if (ret == TL_OK)
+		ret = tl_clock_claim_put(store, &claim, err);
+	if (ret == TL_OK)
+		ret = settle(store, err);
+	if (ret == TL_OK)
+		ret = tl_store_commit(store, err);
+	if (ret < 0)
+		tl_store_rollback(store);
+	return ret;
+}
+
+int tl_clock_set(struct tl_store *store, const struct tl_clock_setting *setting,
+		 struct tl_error *err)
+{
+	int ret = check_source(store, setting->source_id, err);
+
+	if (ret == TL_OK && setting->reference_id)
+		ret = check_source(store, setting->reference_id, err);
+	if (ret == TL_OK && setting->reference_id == setting->source_id)
+		ret = tl_fail(err, TL_USAGE, "a source cannot be its own reference");
+	/* clocks are counted in ppm; what is far from 1 is a mistake */
+	if (ret == TL_OK && setting->slope != 0 && !(setting->slope > 0.5 && setting->slope < 2))
+		ret = tl_fail(err, TL_USAGE, "a slope of %g: expected one near 1", setting->slope);
+	return ret < 0 ? ret : put_setting(store, setting, err);
+}
+
+int tl_clock_release(struct tl_store *store, int64_t source_id, struct tl_error *err)
+{
+	struct tl_statement *st = NULL;
+	int ret = source_id ? check_source(store, source_id, err) : TL_OK;
+
+	if (ret == TL_OK)
+		ret = tl_statement_open(
+			&st, store,
+			"DELETE FROM clock_claim WHERE is_set AND (source_id = ?1 OR ?1 = 0)", NULL,
+			err);
+	if (ret < 0)
+		return ret;
+	tl_bind_i64(st, 1, source_id);
+	ret = tl_statement_run(st, err);
+	tl_statement_close(st);
+	return ret;
+}
