@@ -27,6 +27,7 @@ static const char *const updates[] = {
 	"UPDATE sched_switch SET " MOVED("ts") OF_SOURCE,
 	"UPDATE sched_wakeup SET " MOVED("ts") OF_SOURCE,
 	"UPDATE thread_state SET " MOVED("ts") OF_SOURCE,
+	"UPDATE mm_activity SET " MOVED("ts") OF_SOURCE,
 	"UPDATE thread_name SET " MOVED("ts") OF_SOURCE,
 	"UPDATE thread_life SET " MOVED("start_ts") ", " MOVED("end_ts") ", " MOVED(
 		"process_start_ts") ", " MOVED("process_end_ts") OF_SOURCE,

@@ -495,10 +495,26 @@ CREATE TABLE thread_state (
 	source_id INTEGER NOT NULL REFERENCES source
 ) STRICT;
 
+-- Derived from tracepoints (compaction, vmscan, huge_memory): what memory management did. Who did
+-- it for itself is the thread: direct compaction and reclaim are those of threads of programs.
+CREATE TABLE mm_activity (
+	thread_id INTEGER NOT NULL REFERENCES thread, -- who did it
+	ts INTEGER NOT NULL, -- its begin; where that was not recorded, the moment that was
+	dur INTEGER, -- NULL: its begin or end was not recorded, or only a moment is told (scan)
+	kind TEXT NOT NULL, -- compaction, kcompactd (compaction by that daemon), direct_reclaim, kswapd, collapse (of small pages to a huge one), scan (by khugepaged)
+	cpu INTEGER,
+	page_order INTEGER, -- 2^order pages were wanted at once; NULL: not told
+	status TEXT, -- as the kernel calls it: succeeded, complete, ...; NULL: not told
+	pages INTEGER, -- direct_reclaim: pages that were reclaimed
+	source_id INTEGER NOT NULL REFERENCES source
+) STRICT;
+
 -- ==== INDEXES
 
 CREATE INDEX IF NOT EXISTS sample_by_ts ON sample(ts);
 CREATE INDEX IF NOT EXISTS thread_state_by_thread ON thread_state(thread_id, ts);
+CREATE INDEX IF NOT EXISTS thread_state_by_cpu ON thread_state(cpu, ts) WHERE state = 'running';
+CREATE INDEX IF NOT EXISTS mm_activity_by_kind ON mm_activity(kind, ts);
 CREATE INDEX IF NOT EXISTS syscall_by_ts ON syscall(ts);
 CREATE INDEX IF NOT EXISTS syscall_without_end ON syscall(outcome) WHERE outcome > 1;
 CREATE INDEX IF NOT EXISTS slice_by_track ON slice(track_id, ts);
@@ -614,6 +630,11 @@ FROM thread_state z JOIN thread t USING (thread_id) JOIN process p USING (proces
 LEFT JOIN string n ON n.string_id = z.name_id
 LEFT JOIN thread w ON w.thread_id = z.waker_thread_id
 LEFT JOIN string m ON m.string_id = z.waker_name_id;
+
+CREATE VIEW mm_activity_view AS
+SELECT m.ts, m.dur, m.kind, p.pid, t.tid, n.text AS name, m.cpu, m.page_order, m.status, m.pages
+FROM mm_activity m JOIN thread t USING (thread_id) JOIN process p USING (process_id)
+LEFT JOIN string n ON n.string_id = t.name_id;
 
 CREATE VIEW syscall_view AS
 SELECT c.syscall_id, c.ts, c.dur, p.pid, t.tid, m.text AS thread_name, n.text AS name,

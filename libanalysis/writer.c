@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "clock.h"
+#include "mm_activity.h"
 #include "reader.h"
 #include "steps.h"
 
@@ -759,6 +760,8 @@ static int finish(struct tl_writer *w, const struct tl_import_result *result, st
 		ret = put_claim(w, err);
 	if (ret == TL_OK && w->switch_count)
 		ret = tl_states_derive(w->store, w->source_id, err);
+	if (ret == TL_OK && w->sample_count)
+		ret = tl_mm_activity_derive(w->store, w->source_id, err);
 	if (ret == TL_OK && w->has_steps)
 		ret = tl_steps_derive(w->store, err);
 	if (ret == TL_OK && !tl_store_is_temporary(w->store))
