@@ -184,12 +184,21 @@ void progress_end(struct progress *progress);
  */
 int command_parse_time(const char *text, size_t length, int64_t case_begin_ns, int64_t *ns,
 		       struct tl_error *err);
+/* "2026-11-29" as the Unix time of its midnight in UTC; "+08:00" as what it is ahead of UTC. */
+bool command_parse_date(const char *text, size_t length, int64_t *ns);
+bool command_parse_zone(const char *text, size_t length, int64_t *ahead_ns);
 /* "A,B", either of which may be empty: from the first, to the last. */
 int command_parse_range(const char *text, int64_t case_begin_ns, struct tl_time_range *range,
 			struct tl_error *err);
 
 /* "10s", "500ms", "1.5" (seconds), also us, ns, m, h; `option` is for the message. */
 int command_parse_duration(const char *option, const char *text, int64_t *ns, struct tl_error *err);
+
+/* ---- files of one prefix (siblings.c) ------------------------------------------------------ */
+
+/* "PREFIX.7", "PREFIX.8.gz", ... in order of their numbers; none is TL_OK. Release them. */
+int siblings_find(const char *prefix, char ***paths, size_t *count, struct tl_error *err);
+void siblings_release(char **paths, size_t count);
 
 /* ---- recordings and cases (source.c) ------------------------------------------------------- */
 
@@ -200,6 +209,9 @@ struct source_options {
 	bool want_inlines, no_symbols, is_strict, is_quiet;
 	bool is_duplicate_allowed;
 	const char *log_pattern;
+	const char *host;		    /* machine that was recorded; NULL: not given */
+	const char *args, *date, *timezone; /* of logs, as given; NULL: not */
+	int64_t pid;			    /* 0: not given */
 };
 #define SOURCE_OPTIONS(type, member)                                                                    \
 	FILE_NAME(type, member.symfs, 0, "symfs", "DIR",                                                \
@@ -221,6 +233,21 @@ struct source_options {
 
 /* TL_USAGE where a directory that was named is none: names would be missing, and nobody knew why. */
 int source_options_check(const struct source_options *sources, struct tl_error *err);
+
+/* For commands that are given logs (strace). */
+#define CALL_LOG_OPTIONS(type, member)                                                             \
+	STRING(type, member.args, 0, "args", "N",                                                  \
+	       "bytes of each call's arguments to keep: a number, all or none; default 256"),      \
+		INTEGER(type, member.pid, 0, "pid", "PID", 1, 4194304,                             \
+			"the process of a log that names none (strace -p PID, without -f)"),       \
+		STRING(type, member.date, 0, "date", "DATE",                                       \
+		       "the day on which a log with times of day begins (2026-11-29)"),            \
+		STRING(type, member.timezone, 0, "timezone", "ZONE",                               \
+		       "the time zone of its times of day (+08:00, UTC, Asia/Shanghai); default: " \
+		       "by the file's date")
+/* The options above in terms of importers; TL_USAGE if they make no sense. */
+int call_log_options_fill(const struct source_options *given, struct tl_import_options *out,
+			  struct tl_error *err);
 
 /* What a question needs of raw recordings. */
 struct case_request {

@@ -23,7 +23,12 @@ static const struct command_option options[] = {
 	     "twice, and counts twice"),
 	INTEGER(struct import_options, rank, 0, "rank", "N", 0, INT32_MAX,
 		"the rank in a distributed job of recordings that do not say it themselves"),
+	STRING(struct import_options, sources.host, 0, "host", "NAME",
+	       "the machine that was recorded, where the recordings do not say it; default: the "
+	       "case's only one"),
 	SOURCE_OPTIONS(struct import_options, sources),
+	HEADING("for logs of system calls"),
+	CALL_LOG_OPTIONS(struct import_options, sources),
 	OPTIONS_END,
 };
 
@@ -34,6 +39,8 @@ static const struct command_example examples[] = {
 	  "name addresses by the files of another machine, mounted at /mnt/node17" },
 	{ "traceloom import -o run.db --buildid-dir perf.data.tar.bz2 perf.data",
 	  "name addresses by the binaries that 'perf archive' packed on the other machine" },
+	{ "traceloom import -o run.db --pid 4242 --date 2026-11-29 --timezone +08:00 trace.log",
+	  "add the log of 'strace -T -tt -p 4242 -o trace.log'" },
 	{ NULL, NULL },
 };
 
@@ -43,6 +50,8 @@ static int check(const struct import_options *opt, size_t operand_count, struct 
 		return tl_fail(err, TL_USAGE, "no case to import into was given: -o CASE");
 	if (!operand_count)
 		return tl_fail(err, TL_USAGE, "no recording to import was given");
+	if (call_log_options_fill(&opt->sources, &(struct tl_import_options) { 0 }, err) < 0)
+		return TL_USAGE;
 	return source_options_check(&opt->sources, err);
 }
 

@@ -29,6 +29,7 @@ struct walk {
 	const struct case_request *request;
 	bool is_question; /* tell only what went wrong */
 	size_t imported_count, failed_count, foreign_count;
+	const char *recorded_with; /* a file of the same run, imported before; NULL: none */
 	char home_cache[PATH_MAX]; /* perf's build-id cache of this user; "": unknown */
 	/* what --buildid-dir names: directories, and archives that are unpacked once for all */
 	const char **caches;
@@ -247,6 +248,8 @@ static int import_source(struct walk *walk, struct tl_input *in, struct tl_input
 	struct tl_source_description description = {
 		.importer = importer->name,
 		.is_duplicate_allowed = walk->request->sources->is_duplicate_allowed,
+		.hostname = walk->request->sources->host,
+		.recorded_with = walk->recorded_with,
 	};
 	struct tl_import_options import_options = { 0 };
 	struct tl_writer_options writer_options = { 0 };
@@ -257,7 +260,9 @@ static int import_source(struct walk *walk, struct tl_input *in, struct tl_input
 	int ret;
 
 	fill_options(walk, &import_options, &writer_options);
-	ret = describe(&description, in, content, path, err);
+	ret = call_log_options_fill(walk->request->sources, &import_options, err);
+	if (ret == TL_OK)
+		ret = describe(&description, in, content, path, err);
 	if (ret == TL_OK) {
 		ret = tl_writer_begin(&writer, walk->store, &description, &writer_options, err);
 		if (ret == TL_USAGE && !walk->is_question)
@@ -448,10 +453,35 @@ static int import_directory(struct walk *walk, const char *path, int depth, stru
 	return import_members(walk, path, depth, err);
 }
 
+/* strace -ff -o LOG writes LOG.7, LOG.8, ...: LOG stands for them. 1: there are some. */
+static int import_siblings(struct walk *walk, const char *prefix, struct tl_error *err)
+{
+	char **paths;
+	size_t count;
+	int ret = siblings_find(prefix, &paths, &count, err);
+
+	for (size_t i = 0; i < count && ret == TL_OK; i++) {
+		size_t before = walk->imported_count;
+
+		ret = import_file(walk, paths[i], true, err);
+		if (walk->imported_count > before)
+			walk->recorded_with = paths[i];
+	}
+	walk->recorded_with = NULL;
+	siblings_release(paths, count);
+	return ret < 0 ? ret : count > 0;
+}
+
 static int import_path(struct walk *walk, const char *path, int depth, struct tl_error *err)
 {
 	struct stat st;
 
+	if (strcmp(path, "-") != 0 && depth == 0 && stat(path, &st) < 0 && errno == ENOENT) {
+		int ret = import_siblings(walk, path, err);
+
+		if (ret != 0)
+			return ret < 0 ? ret : TL_OK;
+	}
 	if (strcmp(path, "-") != 0 && stat(path, &st) == 0 && S_ISDIR(st.st_mode))
 		return import_directory(walk, path, depth, err);
 	return import_file(walk, path, depth > 0, err);

@@ -144,6 +144,22 @@ static bool parse_units(const char *text, size_t length, int64_t *ns)
 	return false;
 }
 
+bool command_parse_date(const char *text, size_t length, int64_t *ns)
+{
+	return length == 10 && parse_iso_8601(text, length, ns);
+}
+
+bool command_parse_zone(const char *text, size_t length, int64_t *ahead_ns)
+{
+	struct scanner s = { text, length };
+	int64_t seconds;
+
+	if (!length || !scan_zone(&s, &seconds) || s.left)
+		return false;
+	*ahead_ns = seconds * NS_PER_SECOND;
+	return true;
+}
+
 int command_parse_time(const char *text, size_t length, int64_t case_begin_ns, int64_t *ns,
 		       struct tl_error *err)
 {

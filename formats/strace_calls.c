@@ -61,8 +61,12 @@ struct strace_task *strace_owner(struct strace_log *log, int32_t tid, struct tl_
 		tid = log->file_tid != TL_ID_NONE ? log->file_tid
 		      : log->opt.pid > 0	  ? log->opt.pid
 						  : TL_ID_NONE;
-	if (tid != TL_ID_NONE)
-		return strace_task(&log->tasks, tid, err);
+	if (tid != TL_ID_NONE) {
+		task = strace_task(&log->tasks, tid, err);
+		if (task && task->pid == TL_ID_NONE && log->opt.pid > 0 && !log->has_pids)
+			task->pid = log->opt.pid;
+		return task;
+	}
 	/* strace leaves the number out while one thread is alone (stderr, without -o) */
 	if (log->main_tid != TL_ID_NONE) {
 		task = strace_task(&log->tasks, log->main_tid, err);

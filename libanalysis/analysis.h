@@ -659,8 +659,11 @@ struct tl_source_description {
 	const char *path;     /* as given; shown in messages */
 	const char *importer; /* importer's name */
 	uint64_t size_bytes;
-	int64_t modified_ns;	   /* file date, Unix ns; 0 unknown */
-	int64_t end_unix_ns;	   /* when it had surely ended; 0: its date */
+	int64_t modified_ns;  /* file date, Unix ns; 0 unknown */
+	int64_t end_unix_ns;  /* when it had surely ended; 0: its date */
+	const char *hostname; /* of the machine, where the user told it; NULL: as the source says */
+	/* Another source of the case, recorded by the same run: on the same machine. NULL: none. */
+	const char *recorded_with;
 	bool is_duplicate_allowed; /* else a source with the same path, size and content is refused */
 	uint64_t fingerprint;	   /* hash of size and of some of its bytes; 0 unknown */
 };

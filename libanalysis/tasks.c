@@ -176,10 +176,20 @@ static int adopt(struct tl_tasks *tasks, uint32_t thread, int64_t ts, int32_t pi
 		 struct tl_error *err)
 {
 	uint32_t old = tasks->threads[thread].process, process;
+	struct tl_lives *lives;
 	int ret;
 
 	if (pid == TL_ID_NONE || tasks->processes[old].pid != TL_ID_NONE)
 		return TL_OK;
+	lives = lives_of(&tasks->by_pid, pid, err);
+	if (!lives)
+		return TL_NOMEM;
+	if (lives_until(tasks, lives, ts, process_start) == 0) {
+		/* its number becomes known, for all of its threads */
+		tasks->processes[old].pid = pid;
+		return add_life(tasks, lives, old, tasks->processes[old].start_ts, process_start,
+				err);
+	}
 	ret = tl_tasks_process(tasks, ts, pid, &process, err);
 	if (ret < 0)
 		return ret;
@@ -313,7 +323,9 @@ int tl_tasks_fork(struct tl_tasks *tasks, int64_t ts, const struct tl_event_fork
 	ret = tl_tasks_thread(tasks, ts, ev->parent, &parent, err);
 	if (ret < 0)
 		return ret;
-	if (ev->child.pid == ev->parent.pid || ev->child.pid != ev->child.tid) {
+	if (ev->child.pid == TL_ID_NONE && ev->parent.pid == TL_ID_NONE) {
+		process = tasks->threads[parent].process; /* the same one, whatever its number */
+	} else if (ev->child.pid == ev->parent.pid || ev->child.pid != ev->child.tid) {
 		ret = tl_tasks_process(tasks, ts, ev->child.pid, &process, err);
 	} else {
 		*is_new_process = true;

@@ -296,6 +296,7 @@ static int writer_emit(struct tl_sink *sink, const struct tl_event *ev, struct t
 {
 	struct tl_writer *w = (struct tl_writer *)sink;
 
+	w->has_times |= ev->has_ts;
 	switch (ev->kind) {
 	case TL_EVENT_META:
 		return on_meta(w, &ev->meta, err);
@@ -460,6 +461,14 @@ static bool takes_any_text(enum tl_insert insert)
 	       insert == INSERT_CALL_BLOCK || insert == INSERT_SAMPLE_BLOCK;
 }
 
+/* What the user told comes first: the first of equal keys is asked for. */
+static int keep_hostname(struct tl_writer *w, const char *hostname, struct tl_error *err)
+{
+	const struct tl_event_meta told = { .key = "hostname", .value = hostname };
+
+	return hostname ? on_meta(w, &told, err) : TL_OK;
+}
+
 int tl_writer_begin(struct tl_writer **out, struct tl_store *store,
 		    const struct tl_source_description *source, const struct tl_writer_options *opt,
 		    struct tl_error *err)
@@ -476,11 +485,14 @@ int tl_writer_begin(struct tl_writer **out, struct tl_store *store,
 	w->clock_method = TL_CLOCK_ASSUMED;
 	w->clock_residual_ns = -1;
 	w->recording.end_unix_ns = source->end_unix_ns ? source->end_unix_ns : source->modified_ns;
+	w->recorded_with = source->recorded_with;
 	w->first_ts = INT64_MAX;
 	w->last_ts = w->newest_ts = INT64_MIN;
 	w->last_node = w->last_thread = w->last_name = TL_NO_INDEX;
 	tl_tasks_init(&w->tasks, &w->strings);
-	ret = tl_spaces_add(&w->spaces, UINT32_MAX, 0, &w->kernel_space, err);
+	ret = keep_hostname(w, source->hostname, err);
+	if (ret == TL_OK)
+		ret = tl_spaces_add(&w->spaces, UINT32_MAX, 0, &w->kernel_space, err);
 	if (ret == TL_OK)
 		ret = tl_store_begin(store, err);
 	if (ret == TL_OK)

@@ -138,6 +138,7 @@ struct tl_writer {
 	unsigned inserts[INSERT_COUNT];
 
 	int64_t source_id, host_id;
+	const char *recorded_with; /* borrowed: until the first row */
 	int64_t next_string, next_process, next_thread, next_cgroup, next_dso, next_symbol;
 	int64_t next_frame, next_stack, next_event, next_payload, next_sample, next_extra;
 	int64_t next_sum;
@@ -206,6 +207,7 @@ struct tl_writer {
 	/* the sample before a switch or wakeup that belongs to it */
 	uint32_t last_node, last_thread, last_name;
 	bool has_steps; /* slices or marks that are steps */
+	bool has_times; /* an event has a time: else what stands for it are places in the file */
 	bool has_rows;	/* a row with a time was written */
 	int64_t first_ts, last_ts, newest_ts;
 	uint64_t sample_count, untimed_count, disorder_count;

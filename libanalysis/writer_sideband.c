@@ -460,12 +460,17 @@ static int on_fork(struct tl_writer *w, int64_t ts, const struct tl_event_fork *
 static int on_comm(struct tl_writer *w, int64_t ts, const struct tl_event_comm *ev,
 		   struct tl_error *err)
 {
-	uint32_t process;
+	uint32_t thread, process = 0;
 	int ret = tl_tasks_comm(&w->tasks, ts, ev, err);
 
 	if (ret < 0 || !ev->is_exec)
 		return ret;
-	ret = tl_tasks_process(&w->tasks, ts, ev->task.pid, &process, err);
+	if (ev->task.pid != TL_ID_NONE) {
+		ret = tl_tasks_process(&w->tasks, ts, ev->task.pid, &process, err);
+	} else {
+		ret = tl_tasks_thread(&w->tasks, ts, ev->task, &thread, err);
+		process = ret < 0 ? 0 : w->tasks.threads[thread].process;
+	}
 	/*
 	 * Until it returns from the kernel the thread's user frames are those of its call of execve,
 	 * in the old image; nobody records when that is. So what the new image has not mapped is

@@ -172,7 +172,7 @@ static int complete_host(struct tl_writer *w, const char *name, struct tl_error 
 }
 
 /*
- * The machine of that name. A source that names none is taken to be of the only machine of the case;
+ * The machine of a source that was recorded with this one, or else that of its name. A source that names none is taken to be of the only machine of the case;
  * where there are several, nothing says that it is one of them.
  */
 int tl_writer_find_host(struct tl_writer *w, struct tl_error *err)
@@ -182,13 +182,22 @@ int tl_writer_find_host(struct tl_writer *w, struct tl_error *err)
 	bool has_name = name && *name;
 	int ret = tl_rows_drain(w->rows, err);
 
-	if (ret == TL_OK && has_name)
+	if (ret == TL_OK && w->recorded_with)
+		ret = find_host(w,
+				"SELECT host_id FROM source WHERE path = ?1 AND host_id > 0 AND "
+				"?2 IS NULL ORDER BY source_id DESC LIMIT 1",
+				w->recorded_with, NULL, &w->host_id, err);
+	if (ret < 0)
+		return ret;
+	if (w->host_id)
+		return load_known(w, err);
+	if (has_name)
 		ret = find_host(w,
 				"SELECT host_id FROM host WHERE name = ?1 AND "
 				"(os_release IS ?2 OR os_release IS NULL OR ?2 IS NULL) "
 				"ORDER BY host_id LIMIT 1",
 				name, release, &w->host_id, err);
-	else if (ret == TL_OK)
+	else
 		ret = find_host(w, "SELECT host_id FROM host WHERE (SELECT count(*) FROM host) = 1",
 				NULL, NULL, &w->host_id, err);
 	if (ret == TL_OK && has_name && !w->host_id) {
@@ -208,12 +217,12 @@ int tl_writer_find_host(struct tl_writer *w, struct tl_error *err)
 
 static int64_t start_unix(const struct tl_writer *w, int64_t ts)
 {
-	return ts == INT64_MIN ? INT64_MIN : tl_writer_unix(w, ts);
+	return ts == INT64_MIN || !w->has_times ? INT64_MIN : tl_writer_unix(w, ts);
 }
 
 static int64_t end_unix(const struct tl_writer *w, int64_t ts)
 {
-	return ts == INT64_MAX ? INT64_MAX : tl_writer_unix(w, ts);
+	return ts == INT64_MAX || !w->has_times ? INT64_MAX : tl_writer_unix(w, ts);
 }
 
 static bool has_same_start(const struct tl_known_thread *k, int64_t start)
@@ -315,6 +324,29 @@ int tl_writer_thread_row(struct tl_writer *w, uint32_t thread, int64_t *row_id,
 
 /* ---- rows, at the end ---- */
 
+/* What this source adds to a process that the case knew: its number. */
+static int complete_process(struct tl_writer *w, const struct tl_process *p, struct tl_error *err)
+{
+	struct tl_statement *st;
+	int ret = TL_OK;
+
+	if (p->pid == TL_ID_NONE || !p->row_id)
+		return TL_OK;
+	ret = tl_rows_drain(w->rows, err);
+	if (ret == TL_OK)
+		ret = tl_statement_open(
+			&st, w->store,
+			"UPDATE process SET pid = ? WHERE process_id = ? AND pid IS NULL", NULL,
+			err);
+	if (ret < 0)
+		return ret;
+	tl_bind_i64(st, 1, p->pid);
+	tl_bind_i64(st, 2, p->row_id);
+	ret = tl_statement_run(st, err);
+	tl_statement_close(st);
+	return ret;
+}
+
 /* Rows that were there before this source have smaller ids. */
 static int put_processes(struct tl_writer *w, int64_t first_new, struct tl_error *err)
 {
@@ -336,7 +368,9 @@ static int put_processes(struct tl_writer *w, int64_t first_new, struct tl_error
 				 (uint64_t)(p->start_ts == INT64_MIN) << 5 |
 				 (uint64_t)(p->end_ts == INT64_MAX) << 6;
 
-		if (p->row_id >= first_new)
+		if (p->row_id < first_new)
+			ret = complete_process(w, p, err);
+		else
 			ret = tl_writer_put(w, INSERT_PROCESS, values, 7, nulls, NULL, 0, err);
 	}
 	return ret;
@@ -352,9 +386,12 @@ static int complete_thread(struct tl_writer *w, const struct tl_thread *t, int64
 	if (ret == TL_OK)
 		ret = tl_statement_open(
 			&st, w->store,
-			"UPDATE thread SET name_id = coalesce(name_id, ?), "
-			"start_ts = coalesce(start_ts, ?), end_ts = coalesce(end_ts, ?) "
-			"WHERE thread_id = ?",
+			"UPDATE thread SET name_id = coalesce(name_id, ?1), "
+			"start_ts = coalesce(start_ts, ?2), end_ts = coalesce(end_ts, ?3), "
+			/* a process without number gives way to one with */
+			"process_id = CASE WHEN ?5 IS NOT NULL AND (SELECT pid FROM process p "
+			"WHERE p.process_id = thread.process_id) IS NULL THEN ?5 "
+			"ELSE process_id END WHERE thread_id = ?4",
 			NULL, err);
 	if (ret < 0)
 		return ret;
@@ -365,6 +402,8 @@ static int complete_thread(struct tl_writer *w, const struct tl_thread *t, int64
 	if (t->end_ts != INT64_MAX)
 		tl_bind_i64(st, 3, tl_writer_unix(w, t->end_ts));
 	tl_bind_i64(st, 4, t->row_id);
+	if (w->tasks.processes[t->process].pid != TL_ID_NONE)
+		tl_bind_i64(st, 5, w->tasks.processes[t->process].row_id);
 	ret = tl_statement_run(st, err);
 	tl_statement_close(st);
 	return ret;
@@ -485,5 +524,14 @@ int tl_writer_task_rows(struct tl_writer *w, struct tl_error *err)
 	ret = put_processes(w, first_process, err);
 	for (uint32_t i = 0; i < w->tasks.thread_count && ret == TL_OK; i++)
 		ret = put_thread(w, i, first_thread, err);
+	if (ret == TL_OK && first_thread > 1) {
+		/* those that have given way to processes with a number */
+		ret = tl_rows_drain(w->rows, err);
+		if (ret == TL_OK)
+			ret = tl_store_execute(w->store,
+					       "DELETE FROM process WHERE pid IS NULL AND "
+					       "process_id NOT IN (SELECT process_id FROM thread)",
+					       err);
+	}
 	return ret < 0 ? ret : put_cgroups(w, err);
 }
