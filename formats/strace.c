@@ -158,41 +158,122 @@ static int32_t tid_of_name(const char *name)
 	return (int32_t)tid;
 }
 
+/* ---- looking ahead --------------------------------------------------------------------------- */
+
+#define AHEAD_BYTES_MAX (64u << 20) /* a log that prints numbers at all does so before */
+#define AHEAD_WINDOW	(1u << 20)
+#define AHEAD_OVERLAP	64u /* what is looked for is shorter */
+#define ANNOUNCED_MAX	256u
+
 /* The last line with a time of day, so that rows need not be moved when its date is known. */
-static void peek_last(struct strace_log *log)
+static void peek_last(struct strace_log *log, struct tl_input *in)
 {
-	struct tl_input *in = NULL;
 	struct tl_error ignored = { 0 };
-	const char *name = tl_input_name(log->in), *slash = strrchr(name, '/'), *from;
 	const uint8_t *data;
 	uint64_t size;
 	size_t len;
 
-	if (!strcmp(name, "-") || tl_input_is_compressed(log->in) ||
-	    tl_input_modified_ns(log->in) == 0 ||
-	    tl_input_open_beside(&in, log->in, slash ? slash + 1 : name, &ignored) < 0)
-		return;
 	if (tl_input_size(in, &size, &ignored) < 0 || size == 0 ||
 	    tl_input_window(in, size > PEEK_BYTES ? size - PEEK_BYTES : 0, PEEK_BYTES, &data, &len,
-			    &ignored) < 0) {
-		tl_input_close(in);
+			    &ignored) < 0)
 		return;
-	}
 	while (len) {
 		struct strace_prefix prefix;
-		const char *line, *text = (const char *)data;
+		const char *text = (const char *)data, *line;
 		size_t end = text[len - 1] == '\n' ? len - 1 : len;
+		const char *newline = end ? memrchr(text, '\n', end) : NULL;
 
-		from = end ? memrchr(text, '\n', end) : NULL;
-		line = from ? from + 1 : text;
+		line = newline ? newline + 1 : text;
 		strace_prefix(line, (size_t)(text + end - line), &prefix);
 		if (prefix.time == STRACE_TIME_OF_DAY) {
 			log->has_peeked = true;
 			log->peeked_ns = prefix.time_ns;
-			break;
+			return;
 		}
 		len = (size_t)(line - text);
 	}
+}
+
+struct ahead {
+	int32_t announced[ANNOUNCED_MAX];
+	size_t announced_count;
+};
+
+/* "Process 7 attached" in the window */
+static void note_announced(struct ahead *a, const char *text, size_t len)
+{
+	static const char word[] = "Process ";
+	const char *at = text, *end = text + len;
+	int32_t pid;
+	bool is_attached;
+
+	while (a->announced_count < ANNOUNCED_MAX &&
+	       (at = memmem(at, (size_t)(end - at), word, sizeof(word) - 1))) {
+		if (strace_message(at, (size_t)(end - at), &pid, &is_attached) && is_attached)
+			a->announced[a->announced_count++] = pid;
+		at += sizeof(word) - 1;
+	}
+}
+
+static bool is_announced(const struct ahead *a, int32_t tid)
+{
+	for (size_t i = 0; i < a->announced_count; i++)
+		if (a->announced[i] == tid)
+			return true;
+	return false;
+}
+
+/* The first "[pid N]" of a thread that strace did not attach to: of the one it started. */
+static int32_t find_main(const struct ahead *a, const char *text, size_t len)
+{
+	for (size_t at = 0; (at += strace_find_bracket(text + at, len - at)) < len; at++) {
+		struct strace_prefix prefix;
+
+		strace_prefix(text + at, len - at, &prefix);
+		if (prefix.tid != TL_ID_NONE && !is_announced(a, prefix.tid))
+			return prefix.tid;
+	}
+	return TL_ID_NONE;
+}
+
+/*
+ * strace leaves the number out while it traces one thread (on stderr). Lines before the second one
+ * came are of the thread whose number is printed from then on, without having been announced.
+ */
+static void look_ahead(struct strace_log *log, struct tl_input *in)
+{
+	struct ahead ahead = { .announced_count = 0 };
+	struct tl_error ignored = { 0 };
+	const uint8_t *data;
+	uint64_t offset = 0;
+	size_t len;
+
+	while (offset < AHEAD_BYTES_MAX && log->main_tid == TL_ID_NONE &&
+	       tl_input_window(in, offset, AHEAD_WINDOW, &data, &len, &ignored) == TL_OK && len) {
+		note_announced(&ahead, (const char *)data, len);
+		log->main_tid = find_main(&ahead, (const char *)data, len);
+		if (len <= AHEAD_OVERLAP)
+			break;
+		offset += len - AHEAD_OVERLAP;
+	}
+}
+
+/* What only later parts of the file tell; of a file that can be read twice. */
+static void peek(struct strace_log *log, const char *head, size_t len)
+{
+	struct tl_input *in = NULL;
+	struct tl_error ignored = { 0 };
+	const char *name = tl_input_name(log->in), *slash = strrchr(name, '/');
+	struct strace_prefix first;
+
+	if (!strcmp(name, "-") || tl_input_is_compressed(log->in) ||
+	    tl_input_modified_ns(log->in) == 0 || /* a pipe */
+	    tl_input_open_beside(&in, log->in, slash ? slash + 1 : name, &ignored) < 0)
+		return;
+	peek_last(log, in);
+	strace_prefix(head, len, &first);
+	if (first.tid == TL_ID_NONE && !log->is_ltrace)
+		look_ahead(log, in);
 	tl_input_close(in);
 }
 
@@ -235,7 +316,7 @@ static int log_open(void **state, struct tl_input *in, const struct tl_import_op
 	if (ret < 0)
 		return ret;
 	log->is_ltrace = looks_like_ltrace((const char *)head, len);
-	peek_last(log);
+	peek(log, (const char *)head, len);
 	return TL_OK;
 }
 

@@ -152,14 +152,12 @@ static int emit_birth(struct strace_log *log, int32_t parent_tid, int32_t child_
 		      bool has_ts, int64_t ts, struct tl_error *err)
 {
 	struct tl_event ev = { .kind = TL_EVENT_FORK };
-	struct strace_task *child, *parent = strace_task(&log->tasks, parent_tid, err);
+	struct strace_task *parent = strace_owner(log, parent_tid, err);
+	struct strace_task *child = strace_task(&log->tasks, child_tid, err);
 
-	if (!parent)
-		return TL_NOMEM;
-	ev.fork.parent = task_of(parent);
-	child = strace_task(&log->tasks, child_tid, err);
 	if (!child)
 		return TL_NOMEM;
+	ev.fork.parent = task_of(parent);
 	/* one that was known and has not been seen to end has ended all the same */
 	if (child->is_alive && child->is_seen) {
 		child->is_alive = false;
@@ -169,6 +167,8 @@ static int emit_birth(struct strace_log *log, int32_t parent_tid, int32_t child_
 	child->is_announced = child->is_born = true;
 	child->pid = is_thread ? ev.fork.parent.pid : child_tid;
 	ev.fork.child = task_of(child);
+	if (!parent) /* a thread that nobody knows: nothing to tell of */
+		return TL_OK;
 	stamp_event(log, &ev, has_ts, ts);
 	return log->sink->emit(log->sink, &ev, err);
 }

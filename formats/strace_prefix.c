@@ -241,7 +241,7 @@ size_t strace_find_bracket(const char *text, size_t len)
 	struct strace_prefix ignored;
 
 	for (size_t at = 0; at < len; at++) {
-		const char *open = memchr(text + at, '[', len - at);
+		const char *open = memmem(text + at, len - at, "[pid ", 5);
 
 		if (!open)
 			break;
