@@ -342,6 +342,11 @@ CREATE TABLE syscall (
 	args ANY -- as printed, TEXT or BLOB as in string; NULL: not kept
 ) STRICT;
 
+-- Kept up to date by the inserts: few calls are long, or without an end, so that this costs less
+-- than going through all of them afterwards. Below 100 us a traced call tells of the tracer.
+CREATE INDEX IF NOT EXISTS syscall_long_by_ts ON syscall(ts) WHERE dur >= 100000;
+CREATE INDEX IF NOT EXISTS syscall_without_end ON syscall(outcome) WHERE outcome > 1;
+
 -- Derived from syscall: the same calls by column, some thousand of one thread, name and operation in
 -- a row, for questions about millions of them. Bytes: call_blocks.c.
 CREATE TABLE call_block (
@@ -515,8 +520,6 @@ CREATE INDEX IF NOT EXISTS sample_by_ts ON sample(ts);
 CREATE INDEX IF NOT EXISTS thread_state_by_thread ON thread_state(thread_id, ts);
 CREATE INDEX IF NOT EXISTS thread_state_by_cpu ON thread_state(cpu, ts) WHERE state = 'running';
 CREATE INDEX IF NOT EXISTS mm_activity_by_kind ON mm_activity(kind, ts);
-CREATE INDEX IF NOT EXISTS syscall_by_ts ON syscall(ts);
-CREATE INDEX IF NOT EXISTS syscall_without_end ON syscall(outcome) WHERE outcome > 1;
 CREATE INDEX IF NOT EXISTS slice_by_track ON slice(track_id, ts);
 CREATE INDEX IF NOT EXISTS slice_by_step ON slice(step) WHERE step IS NOT NULL;
 CREATE INDEX IF NOT EXISTS thread_by_tid ON thread(tid);

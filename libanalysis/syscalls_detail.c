@@ -124,6 +124,8 @@ static int look_up_each(struct tl_syscall_question *q, struct tl_syscall_one *co
 	int ret = sorted ? tl_statement_open(&st, q->store,
 					     ROW_SQL
 					     " WHERE ts = ? AND name_id = ? AND thread_id IS ? "
+					     /* what the index holds */
+					     "AND dur >= 100000 "
 					     "ORDER BY syscall_id LIMIT 1",
 					     ROW_COLUMNS, err)
 			 : TL_NOMEM;
