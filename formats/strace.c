@@ -131,6 +131,7 @@ static void log_close(void *state)
 	strace_open_release(&log->tasks, log->broken);
 	strace_tasks_release(&log->tasks);
 	strace_hold_close(log->held);
+	tl_interner_release(&log->known_names);
 	free(log->counts);
 	free(log);
 }
@@ -293,6 +294,7 @@ static int log_open(void **state, struct tl_input *in, const struct tl_import_op
 {
 	struct strace_log *log = tl_alloc(1, sizeof(*log), err);
 	const uint8_t *head;
+	const char *alike;
 	size_t len;
 	int ret;
 
@@ -315,6 +317,9 @@ static int log_open(void **state, struct tl_input *in, const struct tl_import_op
 		ret = tl_input_head(in, &head, &len, err);
 	if (ret < 0)
 		return ret;
+	alike = strace_alike((const char *)head, len);
+	if (alike)
+		return tl_fail(err, TL_UNSUPPORTED, "is %s, not a log of strace", alike);
 	log->is_ltrace = looks_like_ltrace((const char *)head, len);
 	peek(log, (const char *)head, len);
 	return TL_OK;
@@ -323,7 +328,7 @@ static int log_open(void **state, struct tl_input *in, const struct tl_import_op
 /* ---- recognising ----------------------------------------------------------------------------- */
 
 struct probe {
-	unsigned good, weak, bad;
+	unsigned good, weak, bad, tables;
 };
 
 static void judge(struct probe *p, const char *text, size_t len, bool is_whole)
@@ -336,6 +341,10 @@ static void judge(struct probe *p, const char *text, size_t len, bool is_whole)
 		len--;
 	if (len == 0)
 		return;
+	if (strace_is_table_head(text, len)) {
+		p->tables++;
+		return;
+	}
 	strace_prefix(text, len, &prefix);
 	strace_body(text + prefix.length, len - prefix.length, &body);
 	switch (body.kind) {
@@ -386,8 +395,10 @@ static int log_probe(const uint8_t *head, size_t len)
 		judge(&p, at, (size_t)(stop - at), newline != NULL);
 		at = newline ? newline + 1 : end;
 	}
+	if (strace_alike((const char *)head, len))
+		return 60; /* to be refused by name */
 	if (p.good == 0)
-		return p.weak && !p.bad ? 30 : 0;
+		return p.tables ? 60 : p.weak && !p.bad ? 30 : 0;
 	return p.good + p.weak >= p.bad ? 90 : 40;
 }
 

@@ -133,6 +133,11 @@ struct strace_span strace_argument(const char *text, size_t len, unsigned n);
 /* Undoes strace's escapes; returns the length written, at most size. */
 size_t strace_unescape(char *out, size_t size, struct strace_span text);
 
+/* ---- others (strace_alike.c) ---------------------------------------------------------------- */
+
+/* What a file whose first bytes these are is, if it only looks like strace's; else NULL. */
+const char *strace_alike(const char *head, size_t len);
+
 /* ---- time (strace_clock.c) ------------------------------------------------------------------ */
 
 /*

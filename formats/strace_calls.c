@@ -32,10 +32,18 @@ const struct strace_name *strace_name(struct strace_log *log, struct strace_span
 {
 	struct strace_name *n = &log->names[name_slot(name)];
 	struct strace_span bare = name;
+	uint32_t id;
 
 	if (n->length == name.length && memcmp(n->text, name.text, name.length) == 0)
 		return n;
+	if (log->known_names.count >= STRACE_NAMES_MAX &&
+	    !tl_interned(&log->known_names, name.text, name.length, &id)) {
+		strace_note(log, STRACE_BAD_NAMES);
+		return NULL;
+	}
 	memset(n, 0, sizeof(*n));
+	if (tl_intern(&log->known_names, name.text, name.length, &id, NULL) < 0)
+		return NULL;
 	if (name.length <= sizeof(n->text)) {
 		memcpy(n->text, name.text, name.length);
 		n->length = (uint8_t)name.length; /* a longer one is looked up each time */
@@ -363,6 +371,8 @@ int strace_emit_call(struct strace_log *log, const struct strace_call *call, str
 	struct tl_event_syscall *c = &ev.syscall;
 	int ret;
 
+	if (!name)
+		return TL_OK; /* counted */
 	strace_arguments(name->traits, call->arguments.text, call->arguments.length, &a);
 	if (call->task && (name->is_clone || name->is_exec || name->is_prctl || name->is_getpid)) {
 		/* an exec ends the calls of other threads: it is told first */

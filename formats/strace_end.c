@@ -37,6 +37,8 @@ static const struct {
 	[STRACE_BAD_DUMP] = { TL_DIAGNOSTIC_SKIPPED, "line of dumped data", "lines" },
 	[STRACE_BAD_LONG] = { TL_DIAGNOSTIC_NOTE, "line longer than 1 MiB, its middle left out",
 			      "lines" },
+	[STRACE_BAD_NAMES] = { TL_DIAGNOSTIC_DAMAGED, "call beyond 16384 different names",
+			       "calls" },
 };
 
 int strace_count(struct strace_log *log, const char *prefix, const char *word, size_t len,

@@ -695,8 +695,7 @@ static bool is_separator(const char *text, size_t len)
 	return longest >= 5;
 }
 
-/* "% time     seconds  usecs/call     calls    errors syscall" */
-static bool is_table_head(const char *text, size_t len)
+bool strace_is_table_head(const char *text, size_t len)
 {
 	static const char *const first[] = { "% time", "seconds", "calls", "usecs/call", "time" };
 	static const char *const later[] = { "syscall", "function", "calls" };
@@ -745,7 +744,7 @@ static int table_line(struct strace_log *log, const char *text, size_t len)
 {
 	char first = text[count_blanks(text, len)];
 
-	if (strchr("%sctu", first) && is_table_head(text, len)) {
+	if (strchr("%sctu", first) && strace_is_table_head(text, len)) {
 		log->in_summary = true;
 		log->tables++;
 		strace_note(log, STRACE_BAD_SUMMARY);

@@ -12,6 +12,7 @@
 #define STRACE_OPEN_MAX	      65536u
 #define STRACE_CLONES_MAX     16u
 #define STRACE_NAMES	      128u
+#define STRACE_NAMES_MAX      16384u /* different calls of one log; ltrace has thousands */
 
 enum strace_bad {
 	STRACE_BAD_LINE,
@@ -28,6 +29,7 @@ enum strace_bad {
 	STRACE_BAD_SUMMARY,
 	STRACE_BAD_DUMP,
 	STRACE_BAD_LONG,
+	STRACE_BAD_NAMES,
 	STRACE_BAD_KINDS
 };
 
@@ -74,6 +76,7 @@ struct strace_log {
 	struct strace_clock clock;
 	struct strace_tasks tasks;
 	struct strace_name names[STRACE_NAMES];
+	struct tl_interner known_names; /* all of them; bounded */
 	int32_t file_tid;      /* of a log without pids, from its file's name; TL_ID_NONE unknown */
 	int32_t main_tid;      /* whose the lines without pid are, once known */
 	uint64_t orphan_calls; /* emitted without a thread */
@@ -115,6 +118,7 @@ static inline void strace_note(struct strace_log *log, enum strace_bad kind)
 /* strace_calls.c: from parts to events */
 void strace_set_ltrace(struct strace_log *log);
 void strace_break_relative(struct strace_log *log);
+/* NULL: there are too many different ones, or no memory. */
 const struct strace_name *strace_name(struct strace_log *log, struct strace_span name);
 /* Whose a line is: of its own number, or of the one thread it can be of; NULL: nobody knows. */
 struct strace_task *strace_owner(struct strace_log *log, int32_t tid, struct tl_error *err);
@@ -140,6 +144,8 @@ int strace_hold_flush(struct strace_log *log, struct tl_error *err);
 int strace_hold_frame(struct strace_log *log, const char *text, size_t len, struct tl_error *err);
 
 /* strace_line.c: one line */
+/* "% time     seconds  usecs/call     calls    errors syscall": of -c, -C or -w */
+bool strace_is_table_head(const char *text, size_t len);
 int strace_line(struct strace_log *log, const char *text, size_t len, bool has_newline,
 		struct tl_error *err);
 

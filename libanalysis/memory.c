@@ -237,24 +237,39 @@ static size_t memo_slot(const char *text, size_t len)
 			TL_INTERNER_MEMO);
 }
 
-/* By the index; added if need be. */
-static int intern_indexed(struct tl_interner *in, const char *text, size_t len, uint32_t *id,
-			  struct tl_error *err)
+/* By the index alone. */
+static bool find_interned(const struct tl_interner *in, uint64_t hash, const char *text, size_t len,
+			  uint32_t *id)
 {
-	uint64_t hash = tl_hash(text, len, 0);
 	size_t probe = 0;
 	int64_t found;
-	char *copy;
-	int ret;
 
 	while ((found = tl_index_find(&in->index, hash, &probe)) >= 0) {
 		const struct tl_interned *s = &in->strings[found];
 
 		if (s->length == len && !memcmp(s->text, text, len)) {
 			*id = (uint32_t)found;
-			return TL_OK;
+			return true;
 		}
 	}
+	return false;
+}
+
+bool tl_interned(const struct tl_interner *in, const char *text, size_t len, uint32_t *id)
+{
+	return find_interned(in, tl_hash(text, len, 0), text, len, id);
+}
+
+/* By the index; added if need be. */
+static int intern_indexed(struct tl_interner *in, const char *text, size_t len, uint32_t *id,
+			  struct tl_error *err)
+{
+	uint64_t hash = tl_hash(text, len, 0);
+	char *copy;
+	int ret;
+
+	if (find_interned(in, hash, text, len, id))
+		return TL_OK;
 	if (len >= UINT32_MAX)
 		return tl_fail(err, TL_UNSUPPORTED, "a string of %zu bytes", len);
 	ret = tl_grow(&in->strings, &in->capacity, in->count + 1, err);

@@ -71,6 +71,8 @@ struct tl_interner {
 };
 int tl_intern(struct tl_interner *in, const char *text, size_t len, uint32_t *id,
 	      struct tl_error *err);
+/* Is it interned already? */
+bool tl_interned(const struct tl_interner *in, const char *text, size_t len, uint32_t *id);
 void tl_interner_release(struct tl_interner *in);
 
 /* Growing text buffer; append functions do nothing after a failure, check at the end. */

@@ -212,6 +212,7 @@ struct tl_writer {
 	int64_t first_ts, last_ts, newest_ts;
 	uint64_t sample_count, untimed_count, disorder_count;
 	uint64_t switch_count, syscall_count;
+	uint64_t left_out_texts; /* of calls, beyond what may be kept */
 
 	struct tl_call_blocks calls;
 	struct tl_call_sums call_sums; /* stack: node */

@@ -7,6 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define DISTINCT_BYTES_MAX \
+	(12u << 20) /* of paths and other texts; real logs have some hundred KiB */
+
 int tl_writer_text(struct tl_writer *w, const char *text, size_t len, int64_t *row_id,
 		   struct tl_error *err)
 {
@@ -54,6 +57,24 @@ static int name_of(struct tl_writer *w, const struct tl_event_syscall *c, int64_
 	return TL_OK;
 }
 
+/*
+ * A text that may be another one with each call: a path, a request. Those of a log from which the
+ * memory would grow without end are left out; the arguments hold them.
+ */
+static int optional_text(struct tl_writer *w, const char *text, size_t len, int64_t *row_id,
+			 struct tl_error *err)
+{
+	uint32_t interned;
+
+	if (text && w->strings.arena.total > DISTINCT_BYTES_MAX &&
+	    !tl_interned(&w->strings, text, len, &interned)) {
+		*row_id = 0;
+		w->left_out_texts++;
+		return TL_OK;
+	}
+	return tl_writer_text(w, text, len, row_id, err);
+}
+
 static int put_block(void *payload, const struct tl_call_block *block, struct tl_error *err)
 {
 	struct tl_writer *w = payload;
@@ -70,10 +91,10 @@ static int put_row(struct tl_writer *w, const struct tl_event *ev, const struct 
 	const struct tl_event_syscall *c = &ev->syscall;
 	int64_t values[18] = { 0 };
 	uint64_t nulls;
-	int ret = tl_writer_text(w, c->error, c->error_length, &values[10], err);
+	int ret = optional_text(w, c->error, c->error_length, &values[10], err);
 
 	if (ret == TL_OK)
-		ret = tl_writer_text(w, c->path, c->path_length, &values[13], err);
+		ret = optional_text(w, c->path, c->path_length, &values[13], err);
 	if (ret < 0)
 		return ret;
 	values[1] = w->source_id;
@@ -140,7 +161,7 @@ int tl_writer_syscall(struct tl_writer *w, const struct tl_event *ev, struct tl_
 	if (ret == TL_OK)
 		ret = name_of(w, c, &key.name_id, &traits, err);
 	if (ret == TL_OK)
-		ret = tl_writer_text(w, c->operation, c->operation_length, &key.operation_id, err);
+		ret = optional_text(w, c->operation, c->operation_length, &key.operation_id, err);
 	if (ret == TL_OK && c->frame_count)
 		ret = tl_writer_text_stack(w, c->frames, c->texts, c->frame_count, &node, err);
 	if (ret < 0)
@@ -160,6 +181,13 @@ int tl_writer_call_rows(struct tl_writer *w, struct tl_error *err)
 {
 	int ret = tl_call_blocks_flush(&w->calls, err);
 
+	if (ret == TL_OK && w->left_out_texts)
+		ret = tl_writer_note(w, TL_DIAGNOSTIC_SKIPPED,
+				     "path or operation, since there are too many different ones",
+				     w->left_out_texts, "calls",
+				     "more than 12 MiB of different paths: later ones are in the "
+				     "arguments only",
+				     err);
 	for (size_t i = 0; i < w->call_sums.count && ret == TL_OK; i++) {
 		const struct tl_call_sum *sum = &w->call_sums.sums[i];
 		const int64_t values[6] = { w->source_id,	 sum->thread_id,
