@@ -9,16 +9,23 @@
 #include "csv.h"
 #include "perf.h"
 #include "perf_script.h"
+#include "perf_trace_text.h"
 #include "strace.h"
 #include "torch.h"
 #include "training_log.h"
 
 const struct tl_importer *const tl_importers[] = {
-	&perf_importer,		&perf_script_importer,
-	&strace_importer,	&torch_importer,
-	&ascend_importer,	&chrome_importer,
-	&training_log_importer, &csv_importer,
-	&ascend_db_importer,	NULL,
+	&perf_importer,
+	&perf_script_importer,
+	&strace_importer,
+	&perf_trace_text_importer,
+	&torch_importer,
+	&ascend_importer,
+	&chrome_importer,
+	&training_log_importer,
+	&csv_importer,
+	&ascend_db_importer,
+	NULL,
 };
 
 const struct tl_importer *tl_importer_probe(const uint8_t *head, size_t len)
