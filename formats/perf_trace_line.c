@@ -98,19 +98,20 @@ static bool opened(const char *text, size_t len, size_t from, struct perf_trace_
 	return true;
 }
 
-/* "))      =": the child's side of clone */
+/* "...)      =": perf prints nothing for a process id of 0, as of clone on the child's side */
 static bool no_result(const char *text, size_t len, struct strace_return *result)
 {
-	size_t at = 0;
+	size_t at = len;
 
-	if (!starts_with(text, len, "))"))
+	if (at == 0 || text[--at] != '=')
 		return false;
-	at = skip_blanks(text, len, 2);
-	if (at + 1 != len || text[at] != '=')
+	while (at && text[at - 1] == ' ')
+		at--;
+	if (at == 0 || text[at - 1] != ')')
 		return false;
 	*result = (struct strace_return) { .end = STRACE_END_RETURNED,
 					   .duration_ns = -1,
-					   .arguments = { text, 0 } };
+					   .arguments = { text, at - 1 } };
 	return true;
 }
 
@@ -137,8 +138,7 @@ static void body(const char *text, size_t len, struct perf_trace_line *out)
 	if (!is_continued && opened(text, len, at, out))
 		return;
 	strace_return(text + at, len - at, false, &out->result);
-	if (out->result.end != STRACE_END_RETURNED &&
-	    !(is_continued && no_result(text + at, len - at, &out->result)))
+	if (out->result.end != STRACE_END_RETURNED && !no_result(text + at, len - at, &out->result))
 		return;
 	out->arguments = out->result.arguments;
 	if (is_continued) /* "name())": there are none */

@@ -523,9 +523,12 @@ static int log_open(void **state, struct tl_input *in, const struct tl_import_op
 
 static int log_probe(const uint8_t *head, size_t len)
 {
-	const char *at = (const char *)head, *end = at + len;
+	const char *at = (const char *)head, *end;
 	unsigned good = 0, bad = 0;
 
+	if (len == 0)
+		return 0;
+	end = at + len;
 	while (at < end) {
 		const char *newline = memchr(at, '\n', (size_t)(end - at));
 		size_t n = (size_t)((newline ? newline : end) - at);

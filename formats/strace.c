@@ -283,7 +283,7 @@ static bool looks_like_ltrace(const char *text, size_t len)
 	static const char *const marks[] = { "+++ exited (status ", " SYS_", "= <void>",
 					     "<no return ...>", "\nSYS_" };
 
-	for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++)
+	for (size_t i = 0; len && i < sizeof(marks) / sizeof(marks[0]); i++)
 		if (memmem(text, len, marks[i], strlen(marks[i])))
 			return true;
 	return false;
@@ -321,7 +321,8 @@ static int log_open(void **state, struct tl_input *in, const struct tl_import_op
 	if (alike)
 		return tl_fail(err, TL_UNSUPPORTED, "is %s, not a log of strace", alike);
 	log->is_ltrace = looks_like_ltrace((const char *)head, len);
-	peek(log, (const char *)head, len);
+	if (len)
+		peek(log, (const char *)head, len);
 	return TL_OK;
 }
 
@@ -385,9 +386,12 @@ static void judge(struct probe *p, const char *text, size_t len, bool is_whole)
 
 static int log_probe(const uint8_t *head, size_t len)
 {
-	const char *at = (const char *)head, *end = at + len;
+	const char *at = (const char *)head, *end;
 	struct probe p = { 0 };
 
+	if (len == 0)
+		return 0;
+	end = at + len;
 	while (at < end) {
 		const char *newline = memchr(at, '\n', (size_t)(end - at));
 		const char *stop = newline ? newline : end;

@@ -89,8 +89,11 @@ const char *strace_alike(const char *head, size_t len)
 {
 	enum { COUNT = sizeof(alikes) / sizeof(alikes[0]) };
 	unsigned counts[COUNT] = { 0 }, lines = 0;
-	const char *at = head, *end = head + len;
+	const char *at = head, *end;
 
+	if (len == 0)
+		return NULL;
+	end = head + len;
 	while (at < end && lines < LINES_MAX) {
 		const char *newline = memchr(at, '\n', (size_t)(end - at));
 		size_t n = (size_t)((newline ? newline : end) - at);
