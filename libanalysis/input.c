@@ -483,11 +483,21 @@ int tl_input_read(struct tl_input *in, void *data, size_t want, size_t *got, str
 
 /* ---- lines ---- */
 
+/* What to ask for from there on: of a small file no more than all, and a byte to see its end. */
+static size_t lines_ahead(const struct tl_input *in, uint64_t offset)
+{
+	uint64_t left = offset < in->size ? in->size - offset : 0;
+
+	return in->backing == BACKING_STREAM || left >= BUFFER_SIZE ? BUFFER_SIZE
+								    : (size_t)left + 1;
+}
+
 /* Moves what is left of the buffer to its front and reads more behind it. */
 static int refill_lines(struct tl_input *in, struct tl_error *err)
 {
 	size_t left = in->buffer_length - in->line_used, got = 0;
-	int ret = need_buffer(in, BUFFER_SIZE + TL_INPUT_LINE_MAX, err);
+	size_t want = lines_ahead(in, in->buffer_offset + in->buffer_length);
+	int ret = need_buffer(in, left + want, err);
 
 	if (ret < 0)
 		return ret;
@@ -497,12 +507,11 @@ static int refill_lines(struct tl_input *in, struct tl_error *err)
 	in->line_used = 0;
 	in->buffer_length = left;
 	if (in->backing == BACKING_STREAM)
-		ret = stream_read(in, in->buffer + left, BUFFER_SIZE, &got, err);
+		ret = stream_read(in, in->buffer + left, want, &got, err);
 	else
-		ret = read_at(in, in->buffer_offset + left, in->buffer + left, BUFFER_SIZE, &got,
-			      err);
+		ret = read_at(in, in->buffer_offset + left, in->buffer + left, want, &got, err);
 	in->buffer_length += got;
-	in->at_end = got < BUFFER_SIZE;
+	in->at_end = got < want;
 	return ret;
 }
 
