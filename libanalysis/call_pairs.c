@@ -215,11 +215,14 @@ struct pairing {
 	struct tl_arena arena;
 	struct event *events;
 	size_t event_count, event_capacity;
-	struct tl_statement *insert, *insert_block, *insert_sum, *insert_string, *find_string;
+	struct tl_statement *insert, *insert_block, *insert_zone, *insert_sum, *insert_string,
+		*find_string;
 	struct tl_interner texts;
 	int64_t *text_ids;
 	size_t text_id_capacity;
 	struct tl_call_blocks blocks;
+	struct tl_call_zone zone;
+	int64_t next_id; /* syscall.syscall_id */
 	struct tl_call_sums sums;
 	struct hit enter; /* open call of the thread at hand; side NONE: none */
 	bool is_first;	  /* no call of this thread was seen so far */
@@ -275,6 +278,18 @@ static void bind_id(struct tl_statement *st, int parameter, int64_t id)
 		tl_bind_null(st, parameter);
 }
 
+static int note_zone(struct pairing *p, int64_t id, int64_t ts, int64_t duration_ns,
+		     struct tl_error *err)
+{
+	int ret;
+
+	if (duration_ns < 0 || !tl_call_zone_add(&p->zone, id, ts, duration_ns))
+		return TL_OK;
+	ret = tl_call_zone_put(p->insert_zone, &p->zone, p->opt->source_id, err);
+	p->zone = (struct tl_call_zone) { 0 };
+	return ret;
+}
+
 static int put_row(struct pairing *p, const struct tl_event_syscall *call,
 		   const struct tl_call_key *key, const struct hit *enter, struct tl_error *err)
 {
@@ -310,7 +325,8 @@ static int put_row(struct pairing *p, const struct tl_event_syscall *call,
 	else
 		tl_bind_null(st, 11);
 	bind_id(st, 12, enter->stack_id);
-	return tl_statement_run(st, err);
+	ret = tl_statement_run(st, err);
+	return ret < 0 ? ret : note_zone(p, p->next_id++, enter->ts, call->duration_ns, err);
 }
 
 static int count_call(struct pairing *p, const struct tl_event_syscall *call,
@@ -598,6 +614,11 @@ static int open_statements(struct pairing *p, struct tl_error *err)
 		ret = tl_statement_open(&p->insert_block, p->store, TL_CALL_BLOCK_INSERT, NULL,
 					err);
 	if (ret == TL_OK)
+		ret = tl_statement_open(&p->insert_zone, p->store, TL_CALL_ZONE_INSERT, NULL, err);
+	if (ret == TL_OK)
+		ret = tl_store_value(p->store, "SELECT max(syscall_id) + 1 FROM syscall", 1,
+				     &p->next_id, err);
+	if (ret == TL_OK)
 		ret = tl_statement_open(&p->insert_sum, p->store, TL_CALL_SUM_INSERT, NULL, err);
 	if (ret == TL_OK)
 		ret = tl_statement_open(&p->insert_string, p->store,
@@ -613,6 +634,7 @@ static void release(struct pairing *p)
 {
 	tl_statement_close(p->insert);
 	tl_statement_close(p->insert_block);
+	tl_statement_close(p->insert_zone);
 	tl_statement_close(p->insert_sum);
 	tl_statement_close(p->insert_string);
 	tl_statement_close(p->find_string);
@@ -640,6 +662,8 @@ int tl_call_pairs_derive(struct tl_store *store, const struct tl_call_pairs_opti
 			ret = read_hits(&p, err);
 		if (ret == TL_OK)
 			ret = tl_call_blocks_flush(&p.blocks, err);
+		if (ret == TL_OK && p.zone.first_id)
+			ret = tl_call_zone_put(p.insert_zone, &p.zone, opt->source_id, err);
 		if (ret == TL_OK)
 			ret = put_sums(&p, err);
 	}

@@ -129,6 +129,41 @@ int tl_call_block_read(const struct tl_call_block *block, struct tl_call_entry *
 uint64_t tl_call_block_values(const struct tl_call_block *block, int64_t source_id,
 			      int64_t values[12]);
 
+/* ---- zones (call_zones.c) --------------------------------------------------------------------- */
+
+/* One row of table syscall_zone, while it grows. All 0: there is no call in it. */
+struct tl_call_zone {
+	int64_t first_id, last_id;
+	int64_t first_end, last_end;
+};
+
+/*
+ * The row that comes next, `id`, is that of a call with a begin and a duration. True: the zone has
+ * enough rows; put it and set it to 0.
+ */
+bool tl_call_zone_add(struct tl_call_zone *zone, int64_t id, int64_t ts, int64_t duration_ns);
+
+#define TL_CALL_ZONE_INSERT                                                                  \
+	"INSERT INTO syscall_zone(source_id, first_id, last_id, first_end_ts, last_end_ts) " \
+	"VALUES(?, ?, ?, ?, ?)"
+/* The 5 integers of that statement. */
+void tl_call_zone_values(const struct tl_call_zone *zone, int64_t source_id, int64_t values[5]);
+int tl_call_zone_put(struct tl_statement *insert, const struct tl_call_zone *zone,
+		     int64_t source_id, struct tl_error *err);
+/* Makes the zones of a source from its rows. */
+int tl_call_zones_renew(struct tl_store *store, int64_t source_id, struct tl_error *err);
+
+struct tl_call_zones {
+	struct tl_call_zone *zones;
+	size_t count, capacity;
+};
+
+/* All zones of a case. */
+int tl_call_zones_load(struct tl_call_zones *zones, struct tl_store *store, struct tl_error *err);
+/* Whether there may be a call in it that ended then. */
+bool tl_call_zone_may_hold(const struct tl_call_zone *zone, int64_t ts, int64_t duration_ns);
+void tl_call_zones_release(struct tl_call_zones *zones);
+
 /* ---- sums per stack (call_sums.c) ------------------------------------------------------------- */
 
 struct tl_call_sum {

@@ -42,6 +42,7 @@ static const char *const block_updates[] = {
 		OF_SOURCE,
 	"UPDATE call_block SET " MOVED("base_ts") ", " MOVED("first_ts") ", " MOVED("last_ts")
 		OF_SOURCE,
+	"UPDATE syscall_zone SET " MOVED("first_end_ts") ", " MOVED("last_end_ts") OF_SOURCE,
 };
 
 static int run(struct tl_store *store, const char *sql, int64_t source_id,

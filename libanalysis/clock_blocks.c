@@ -144,11 +144,13 @@ int tl_clock_move_blocks(struct tl_store *store, int64_t source_id, struct tl_cl
 
 	if (ret < 0)
 		return ret;
-	return move_all(store, source_id, &m,
-			"SELECT rowid AS id, call_count AS count, base_ts AS base, first_ts AS "
-			"first, last_ts AS last, calls AS bytes FROM call_block "
-			"WHERE source_id = ?1 AND base_ts NOT NULL ORDER BY rowid",
-			"UPDATE call_block SET base_ts = ?1, first_ts = ?2, last_ts = ?3, "
-			"calls = ?4 WHERE rowid = ?5",
-			move_calls, err);
+	ret = move_all(store, source_id, &m,
+		       "SELECT rowid AS id, call_count AS count, base_ts AS base, first_ts AS "
+		       "first, last_ts AS last, calls AS bytes FROM call_block "
+		       "WHERE source_id = ?1 AND base_ts NOT NULL ORDER BY rowid",
+		       "UPDATE call_block SET base_ts = ?1, first_ts = ?2, last_ts = ?3, "
+		       "calls = ?4 WHERE rowid = ?5",
+		       move_calls, err);
+	/* durations are left as they are, so that ends do not move as begins do */
+	return ret < 0 ? ret : tl_call_zones_renew(store, source_id, err);
 }

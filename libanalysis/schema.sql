@@ -342,9 +342,8 @@ CREATE TABLE syscall (
 	args ANY -- as printed, TEXT or BLOB as in string; NULL: not kept
 ) STRICT;
 
--- Kept up to date by the inserts: few calls are long, or without an end, so that this costs less
--- than going through all of them afterwards. Below 100 us a traced call tells of the tracer.
-CREATE INDEX IF NOT EXISTS syscall_long_by_ts ON syscall(ts) WHERE dur >= 100000;
+-- Kept up to date by the inserts: few calls are without an end, so that this costs less than going
+-- through all of them afterwards.
 CREATE INDEX IF NOT EXISTS syscall_without_end ON syscall(outcome) WHERE outcome > 1;
 
 -- Derived from syscall: the same calls by column, some thousand of one thread, name and operation in
@@ -363,6 +362,16 @@ CREATE TABLE call_block (
 	first_ts INTEGER, -- earliest begin
 	last_ts INTEGER, -- latest begin
 	calls BLOB NOT NULL -- duration, flags and begin of each
+) STRICT;
+
+-- Derived from syscall: between which times some thousand calls in a row ended. Recordings tell of
+-- calls in the order in which they end, so that these few rows do the work of an index.
+CREATE TABLE syscall_zone (
+	source_id INTEGER NOT NULL REFERENCES source,
+	first_id INTEGER NOT NULL, -- syscall.syscall_id
+	last_id INTEGER NOT NULL,
+	first_end_ts INTEGER NOT NULL, -- the earliest ts + dur of them
+	last_end_ts INTEGER NOT NULL -- the latest
 ) STRICT;
 
 -- Derived from syscall: sums per thread, call and stack, of calls that have stacks.

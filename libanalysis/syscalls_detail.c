@@ -90,16 +90,19 @@ static int fill(struct tl_syscall_question *q, struct tl_statement *st, struct t
 }
 
 static int look_up(struct tl_syscall_question *q, struct tl_statement *st,
-		   struct tl_syscall_one *one, struct tl_error *err)
+		   const struct tl_call_zone *zone, struct tl_syscall_one *one,
+		   struct tl_error *err)
 {
 	int ret;
 
-	tl_bind_i64(st, 1, one->ts);
-	tl_bind_i64(st, 2, one->name_id);
+	tl_bind_i64(st, 1, zone->first_id);
+	tl_bind_i64(st, 2, zone->last_id);
+	tl_bind_i64(st, 3, one->ts);
+	tl_bind_i64(st, 4, one->name_id);
 	if (one->thread_id)
-		tl_bind_i64(st, 3, one->thread_id);
+		tl_bind_i64(st, 5, one->thread_id);
 	else
-		tl_bind_null(st, 3);
+		tl_bind_null(st, 5);
 	ret = tl_statement_step(st, err);
 	if (ret > 0)
 		ret = fill(q, st, one, err);
@@ -107,37 +110,45 @@ static int look_up(struct tl_syscall_question *q, struct tl_statement *st,
 	return ret < 0 ? ret : TL_OK;
 }
 
-static int by_begin(const void *left, const void *right)
+static int look_up_one(struct tl_syscall_question *q, struct tl_statement *st,
+		       const struct tl_call_zones *zones, struct tl_syscall_one *one,
+		       struct tl_error *err)
 {
-	const struct tl_syscall_one *a = *(struct tl_syscall_one *const *)left;
-	const struct tl_syscall_one *b = *(struct tl_syscall_one *const *)right;
+	int ret = TL_OK;
 
-	return a->ts < b->ts ? -1 : a->ts > b->ts;
+	for (size_t i = 0; i < zones->count && !one->has_detail && ret == TL_OK; i++)
+		if (tl_call_zone_may_hold(&zones->zones[i], one->ts, one->duration_ns))
+			ret = look_up(q, st, &zones->zones[i], one, err);
+	return ret;
 }
 
-/* In order of time: neighbours stand on the same pages. */
-static int look_up_each(struct tl_syscall_question *q, struct tl_syscall_one *const *ones,
-			size_t count, struct tl_error *err)
+/* Whether most of the rows would be read: those of a log that is in no order. */
+static bool is_zoned(const struct tl_call_zones *zones, struct tl_syscall_one *const *ones,
+		     size_t count)
 {
-	struct tl_syscall_one **sorted = tl_alloc(count, sizeof(*sorted), err);
-	struct tl_statement *st = NULL;
-	int ret = sorted ? tl_statement_open(&st, q->store,
-					     ROW_SQL
-					     " WHERE ts = ? AND name_id = ? AND thread_id IS ? "
-					     /* what the index holds */
-					     "AND dur >= 100000 "
-					     "ORDER BY syscall_id LIMIT 1",
-					     ROW_COLUMNS, err)
-			 : TL_NOMEM;
+	size_t hits = 0;
 
-	if (ret == TL_OK) {
-		memcpy(sorted, ones, count * sizeof(*sorted));
-		qsort(sorted, count, sizeof(*sorted), by_begin);
-	}
+	for (size_t i = 0; i < count; i++)
+		for (size_t j = 0; j < zones->count; j++)
+			hits += tl_call_zone_may_hold(&zones->zones[j], ones[i]->ts,
+						      ones[i]->duration_ns);
+	return hits < zones->count + count;
+}
+
+static int look_up_each(struct tl_syscall_question *q, const struct tl_call_zones *zones,
+			struct tl_syscall_one *const *ones, size_t count, struct tl_error *err)
+{
+	struct tl_statement *st = NULL;
+	int ret = tl_statement_open(&st, q->store,
+				    ROW_SQL
+				    " WHERE syscall_id BETWEEN ? AND ? AND ts = ? AND name_id = ? "
+				    "AND thread_id IS ? AND dur NOT NULL "
+				    "ORDER BY syscall_id LIMIT 1",
+				    ROW_COLUMNS, err);
+
 	for (size_t i = 0; i < count && ret == TL_OK; i++)
-		ret = look_up(q, st, sorted[i], err);
+		ret = look_up_one(q, st, zones, ones[i], err);
 	tl_statement_close(st);
-	free(sorted);
 	return ret;
 }
 
@@ -170,7 +181,7 @@ static int fill_matching(struct tl_syscall_question *q, struct tl_syscall_one *c
 	return ret;
 }
 
-/* Without an index on times, one pass over the rows is cheaper than a search for each. */
+/* Where times do not tell where they lie, one pass over the rows is cheaper than a search for each. */
 static int scan(struct tl_syscall_question *q, struct tl_syscall_one *const *ones, size_t count,
 		struct tl_error *err)
 {
@@ -200,6 +211,7 @@ int tl_syscalls_look_up(struct tl_store *store, struct tl_syscalls *calls,
 			struct tl_syscall_one *const *ones, size_t count, struct tl_error *err)
 {
 	struct tl_syscall_question q = { .store = store, .out = calls, .arena = calls->memory };
+	struct tl_call_zones zones = { 0 };
 	bool has_untimed = false;
 	int ret;
 
@@ -211,10 +223,13 @@ int tl_syscalls_look_up(struct tl_store *store, struct tl_syscalls *calls,
 	if (ret < 0)
 		return ret;
 	ret = tl_syscalls_load_texts(&q, err);
-	if (ret == TL_OK && (has_untimed || tl_store_is_temporary(store)))
-		ret = scan(&q, ones, count, err);
-	else if (ret == TL_OK)
-		ret = look_up_each(&q, ones, count, err);
+	if (ret == TL_OK)
+		ret = tl_call_zones_load(&zones, store, err);
+	if (ret == TL_OK)
+		ret = !has_untimed && is_zoned(&zones, ones, count)
+			      ? look_up_each(&q, &zones, ones, count, err)
+			      : scan(&q, ones, count, err);
+	tl_call_zones_release(&zones);
 	tl_syscalls_unload(&q);
 	tl_store_execute(store, "COMMIT", NULL);
 	return ret;

@@ -32,13 +32,14 @@ static const char *const insert_sql[INSERT_COUNT] = {
 		"INSERT INTO sched_wakeup(source_id, ts, cpu, waker_thread_id, wakee_thread_id, "
 		"target_cpu, is_waking, waker_name_id, stack_id) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)",
 	[INSERT_SYSCALL] =
-		/* its key is left to SQLite: appending needs no search for it */
+		/* its key is left to SQLite, which gives next_syscall: appending needs no search */
 	"INSERT INTO syscall(source_id, thread_id, ts, dur, name_id, kind, "
 	"timing, outcome, result, error_id, operation_id, fd, path_id, timeout_ns, "
 	"stack_id, "
 	"args_length, line, args) "
 	"VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
 	[INSERT_CALL_BLOCK] = TL_CALL_BLOCK_INSERT,
+	[INSERT_SYSCALL_ZONE] = TL_CALL_ZONE_INSERT,
 	[INSERT_CALL_STACK_SUM] = TL_CALL_SUM_INSERT,
 	[INSERT_SLICE] =
 		"INSERT INTO slice(slice_id, track_id, ts, dur, name_id, category_id, class, "
@@ -404,6 +405,7 @@ static int next_ids(struct tl_writer *w, struct tl_error *err)
 		NEXT(next_payload, payload),
 		NEXT(next_sample, sample),
 		NEXT(next_track, track),
+		NEXT(next_syscall, syscall),
 		NEXT(next_slice, slice),
 		NEXT(next_flow, flow),
 		NEXT(next_log, log),

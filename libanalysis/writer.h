@@ -24,6 +24,7 @@ enum tl_insert {
 	INSERT_SWITCH,
 	INSERT_WAKEUP,
 	INSERT_SYSCALL,
+	INSERT_SYSCALL_ZONE,
 	INSERT_CALL_BLOCK,
 	INSERT_CALL_STACK_SUM,
 	INSERT_SLICE,
@@ -142,7 +143,7 @@ struct tl_writer {
 	int64_t next_string, next_process, next_thread, next_cgroup, next_dso, next_symbol;
 	int64_t next_frame, next_stack, next_event, next_payload, next_sample, next_extra;
 	int64_t next_sum;
-	int64_t next_track, next_slice, next_flow, next_log;
+	int64_t next_track, next_syscall, next_slice, next_flow, next_log;
 	bool has_old_strings; /* the case held text before: ask it before adding */
 
 	struct tl_arena arena; /* strings that live as long as the writer */
@@ -215,6 +216,7 @@ struct tl_writer {
 	uint64_t left_out_texts; /* of calls, beyond what may be kept */
 
 	struct tl_call_blocks calls;
+	struct tl_call_zone call_zone;
 	struct tl_call_sums call_sums; /* stack: node */
 	struct tl_known_traits {
 		struct tl_call_traits traits;

@@ -85,6 +85,15 @@ static int put_block(void *payload, const struct tl_call_block *block, struct tl
 			     err);
 }
 
+static int put_zone(struct tl_writer *w, struct tl_error *err)
+{
+	int64_t values[5];
+
+	tl_call_zone_values(&w->call_zone, w->source_id, values);
+	w->call_zone = (struct tl_call_zone) { 0 };
+	return tl_writer_put(w, INSERT_SYSCALL_ZONE, values, 5, 0, NULL, 0, err);
+}
+
 static int put_row(struct tl_writer *w, const struct tl_event *ev, const struct tl_call_key *key,
 		   uint32_t node, struct tl_error *err)
 {
@@ -117,8 +126,17 @@ static int put_row(struct tl_writer *w, const struct tl_event *ev, const struct 
 		(uint64_t)!values[10] << 10 | (uint64_t)!values[11] << 11 |
 		(uint64_t)!c->has_fd << 12 | (uint64_t)!values[13] << 13 |
 		(uint64_t)!c->has_timeout << 14 | (uint64_t)(node == TL_NO_NODE) << 15;
-	return tl_writer_put(w, INSERT_SYSCALL, values + 1, 17, nulls >> 1, c->arguments,
-			     c->arguments_length, err);
+	ret = tl_writer_put(w, INSERT_SYSCALL, values + 1, 17, nulls >> 1, c->arguments,
+			    c->arguments_length, err);
+	if (ret < 0)
+		return ret;
+	if (!ev->has_ts || c->duration_ns < 0) {
+		w->next_syscall++;
+		return TL_OK;
+	}
+	if (!tl_call_zone_add(&w->call_zone, w->next_syscall++, values[3], c->duration_ns))
+		return TL_OK;
+	return put_zone(w, err);
 }
 
 /* Calls that came back are counted; the others are rows only. */
@@ -181,6 +199,8 @@ int tl_writer_call_rows(struct tl_writer *w, struct tl_error *err)
 {
 	int ret = tl_call_blocks_flush(&w->calls, err);
 
+	if (ret == TL_OK && w->call_zone.first_id)
+		ret = put_zone(w, err);
 	if (ret == TL_OK && w->left_out_texts)
 		ret = tl_writer_note(w, TL_DIAGNOSTIC_SKIPPED,
 				     "path or operation, since there are too many different ones",
