@@ -16,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "captured.h"
 #include "formats.h"
 #include "memory.h"
 #include "reader.h"
@@ -35,6 +36,7 @@ struct walk {
 	const char **caches;
 	struct tl_archive **archives;
 	size_t cache_count, archive_count;
+	const struct captured *captured; /* the recorded folder that is being walked; NULL: none */
 };
 
 /* The library knows of a trouble, the command of the option that helps. */
@@ -105,7 +107,8 @@ static int open_caches(struct walk *walk, struct tl_error *err)
 	const struct string_list *given = &walk->request->sources->buildid_dirs;
 	int ret = TL_OK;
 
-	walk->caches = tl_alloc(given->count, sizeof(*walk->caches), err);
+	/* one more for that of a recorded folder */
+	walk->caches = tl_alloc(given->count + 1, sizeof(*walk->caches), err);
 	walk->archives = tl_alloc(given->count, sizeof(*walk->archives), err);
 	if (!walk->caches || !walk->archives)
 		return TL_NOMEM;
@@ -207,7 +210,7 @@ static int describe(struct tl_source_description *d, struct tl_input *in, struct
 	return tl_input_fingerprint(content, &d->fingerprint, err);
 }
 
-static void fill_options(const struct walk *walk, struct tl_import_options *import,
+static void fill_options(struct walk *walk, struct tl_import_options *import,
 			 struct tl_writer_options *writer)
 {
 	const struct source_options *s = walk->request->sources;
@@ -221,8 +224,10 @@ static void fill_options(const struct walk *walk, struct tl_import_options *impo
 	writer->aggregate_only = walk->request->aggregate_only;
 	writer->want = walk->request->want;
 	writer->symbols.symfs = s->symfs;
+	walk->caches[walk->cache_count] = walk->captured ? walk->captured->cache : NULL;
 	writer->symbols.buildid_dirs = walk->caches;
-	writer->symbols.buildid_dir_count = walk->cache_count;
+	writer->symbols.buildid_dir_count =
+		walk->cache_count + (walk->caches[walk->cache_count] != NULL);
 	writer->symbols.archives = (const struct tl_archive *const *)walk->archives;
 	writer->symbols.archive_count = walk->archive_count;
 	writer->symbols.home_cache = walk->home_cache[0] ? walk->home_cache : NULL;
@@ -271,6 +276,11 @@ static int import_source(struct walk *walk, struct tl_input *in, struct tl_input
 	if (ret < 0)
 		return ret;
 	tally_init(&tally, tl_writer_sink(writer));
+	ret = captured_tell_host(walk->captured, importer, path, tl_writer_sink(writer), err);
+	if (ret < 0) {
+		tl_writer_abort(writer);
+		return ret;
+	}
 	progress_begin(&progress, description.path);
 	import_options.progress_payload = &progress;
 	ret = tl_import(importer, in, &import_options, &tally.sink, &result, err);
@@ -426,6 +436,11 @@ static int import_members(struct walk *walk, const char *path, int depth, struct
 	for (int i = 0; i < count; i++) {
 		struct tl_text member = { 0 };
 
+		if (captured_is_for_people(walk->captured, entries[i]->d_name)) {
+			free(entries[i]);
+			continue;
+		}
+
 		tl_text_printf(&member, "%s%s%s", path, path[strlen(path) - 1] == '/' ? "" : "/",
 			       entries[i]->d_name);
 		if (member.failed)
@@ -436,6 +451,22 @@ static int import_members(struct walk *walk, const char *path, int depth, struct
 		free(entries[i]);
 	}
 	free(entries);
+	return ret;
+}
+
+/* A folder that capture.sh recorded: its manifest says what is in it. */
+static int import_folder(struct walk *walk, const char *path, int depth, struct tl_error *err)
+{
+	const struct captured *outer = walk->captured;
+	struct captured captured;
+	int ret = captured_open(&captured, path, err);
+
+	if (ret <= 0)
+		return ret < 0 ? ret : import_members(walk, path, depth, err);
+	walk->captured = &captured;
+	ret = import_members(walk, path, depth, err);
+	walk->captured = outer;
+	captured_close(&captured);
 	return ret;
 }
 
@@ -450,7 +481,7 @@ static int import_directory(struct walk *walk, const char *path, int depth, stru
 		tl_error_source(err, path);
 		return settle(walk, ret, err);
 	}
-	return import_members(walk, path, depth, err);
+	return import_folder(walk, path, depth, err);
 }
 
 /* strace -ff -o LOG writes LOG.7, LOG.8, ...: LOG stands for them. 1: there are some. */
@@ -516,6 +547,8 @@ int source_import(struct tl_store *store, char **paths, size_t count,
 
 	for (size_t i = 0; i < count && ret == TL_OK; i++)
 		ret = import_operand(&walk, paths[i], err);
+	if (ret == TL_OK && walk.imported_count)
+		ret = tl_clock_settle(store, err);
 	*imported_count += walk.imported_count;
 	*failed_count += walk.failed_count;
 	walk_end(&walk);
@@ -550,6 +583,8 @@ static int import_all(struct tl_store *store, char **paths, size_t count,
 	walk.is_question = true;
 	for (size_t i = 0; i < count && ret == TL_OK; i++)
 		ret = import_operand(&walk, paths[i], err);
+	if (ret == TL_OK && walk.imported_count > 1)
+		ret = tl_clock_settle(store, err);
 	walk_end(&walk);
 	return ret;
 }

@@ -5,6 +5,7 @@
 
 #include "ascend.h"
 #include "ascend_db.h"
+#include "capture.h"
 #include "chrome.h"
 #include "csv.h"
 #include "perf.h"
@@ -25,6 +26,10 @@ const struct tl_importer *const tl_importers[] = {
 	&training_log_importer,
 	&csv_importer,
 	&ascend_db_importer,
+	&capture_manifest_importer,
+	&capture_clocks_importer,
+	&capture_system_importer,
+	&capture_dmesg_importer,
 	NULL,
 };
 

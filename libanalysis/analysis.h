@@ -90,6 +90,7 @@ enum tl_event_kind {
 	TL_EVENT_COUNTER,      /* a value that changes over time */
 	TL_EVENT_STEP,	       /* a training step that the source itself names as one */
 	TL_EVENT_LOG,	       /* a line of a log with a time */
+	TL_EVENT_CLOCK_ANCHOR, /* what a clock of the machine showed at a moment of wall time */
 	TL_EVENT_GAP,	       /* the recorder lost records, or was throttled, at a known time */
 	TL_EVENT_DIAGNOSTIC,   /* something was lost, damaged, unsupported or skipped */
 	TL_EVENT_KIND_COUNT
@@ -456,6 +457,13 @@ struct tl_event_log {
 	uint64_t position; /* line from 1 */
 };
 
+/* The event's ts is the wall clock of the same machine, the middle of two readings. */
+struct tl_event_clock_anchor {
+	const char *clock; /* as tl_event_clock.name of sources that use it */
+	int64_t value_ns;  /* what it showed */
+	int64_t width_ns;  /* the two readings of the wall clock were so far apart */
+};
+
 enum tl_gap_kind { TL_GAP_LOST, TL_GAP_LOST_SAMPLES, TL_GAP_THROTTLE, TL_GAP_UNTHROTTLE };
 
 struct tl_event_gap {
@@ -517,6 +525,7 @@ struct tl_event {
 		struct tl_event_counter counter;
 		struct tl_event_step step;
 		struct tl_event_log log;
+		struct tl_event_clock_anchor clock_anchor;
 		struct tl_event_gap gap;
 		struct tl_event_diagnostic diagnostic;
 	};

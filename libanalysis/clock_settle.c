@@ -4,6 +4,7 @@
  */
 #include "clock.h"
 
+#include "clock_anchor.h"
 #include "steps.h"
 
 static int derive(struct tl_store *store, struct tl_error *err)
@@ -21,7 +22,10 @@ static int derive(struct tl_store *store, struct tl_error *err)
 static int settle(struct tl_store *store, struct tl_error *err)
 {
 	bool has_moved = false;
-	int ret = tl_clock_apply(store, &has_moved, err);
+	int ret = tl_clock_anchor_claims(store, err);
+
+	if (ret == TL_OK)
+		ret = tl_clock_apply(store, &has_moved, err);
 
 	return ret == TL_OK && has_moved ? derive(store, err) : ret;
 }

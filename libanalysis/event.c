@@ -30,6 +30,7 @@ static const char *const kind_names[TL_EVENT_KIND_COUNT] = {
 	[TL_EVENT_COUNTER] = "counter",
 	[TL_EVENT_STEP] = "step",
 	[TL_EVENT_LOG] = "log",
+	[TL_EVENT_CLOCK_ANCHOR] = "clock-anchor",
 	[TL_EVENT_GAP] = "gap",
 	[TL_EVENT_DIAGNOSTIC] = "diagnostic",
 };
@@ -507,6 +508,11 @@ void tl_event_print(FILE *out, const struct tl_event *ev)
 		print_quoted(out, "level", ev->log.level);
 		print_text(out, "text", ev->log.text, ev->log.text_length);
 		fprintf(out, " line=%" PRIu64, ev->log.position);
+		break;
+	case TL_EVENT_CLOCK_ANCHOR:
+		print_quoted(out, "clock", ev->clock_anchor.clock);
+		fprintf(out, " value=%" PRId64 " width=%" PRId64, ev->clock_anchor.value_ns,
+			ev->clock_anchor.width_ns);
 		break;
 	case TL_EVENT_GAP:
 		fprintf(out, " kind=%d cpu=%" PRId32 " type=%" PRId64 " count=%" PRIu64,

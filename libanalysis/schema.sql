@@ -74,6 +74,16 @@ CREATE TABLE clock_claim (
 	why TEXT -- what it rests on
 ) STRICT;
 
+-- Facts: what a clock of a machine showed at a moment of wall time. Of the sources of that host, those
+-- that use the clock are mapped by it (method anchored).
+CREATE TABLE clock_anchor (
+	source_id INTEGER NOT NULL REFERENCES source,
+	clock TEXT NOT NULL, -- as source.clock_name
+	realtime_ns INTEGER NOT NULL, -- the wall clock of the machine, as it stood: not moved when source_id is mapped anew
+	value_ns INTEGER NOT NULL,
+	width_ns INTEGER NOT NULL -- between the two readings of the wall clock; realtime_ns is their middle
+) STRICT;
+
 -- Facts: what else the recording says of itself (command line, recorder version, ...).
 CREATE TABLE source_meta (
 	source_id INTEGER NOT NULL REFERENCES source,
@@ -426,7 +436,8 @@ CREATE TABLE flow (
 	category_id INTEGER REFERENCES string
 ) STRICT;
 
--- Facts: a value over time, in force until the next one of the same track and name.
+-- Facts: a value over time, in force until the next one of the same track and name. A unit that ends in
+-- "since boot" is of one that only ever grows; counter_rate_view has what it grew by per second.
 CREATE TABLE counter (
 	track_id INTEGER NOT NULL REFERENCES track,
 	ts INTEGER NOT NULL,
@@ -691,6 +702,21 @@ CREATE VIEW counter_view AS
 SELECT c.ts, k.name AS track, k.process, n.text AS name, c.value, u.text AS unit
 FROM counter c JOIN track k USING (track_id) JOIN string n ON n.string_id = c.name_id
 LEFT JOIN string u ON u.string_id = c.unit_id;
+
+-- What grew, per second, between two samples of a counter that only ever grows.
+CREATE VIEW counter_rate_view AS
+SELECT x.ts, x.dur, k.name AS track, k.process, n.text AS name,
+	CASE WHEN x.grown >= 0 THEN x.grown * 1e9 / x.dur END AS per_second, -- NULL: it began anew
+	replace(x.unit, ' since boot', '') AS unit
+FROM (SELECT c.track_id, c.name_id, u.text AS unit, lag(c.ts) OVER w AS ts,
+	c.ts - lag(c.ts) OVER w AS dur, c.value - lag(c.value) OVER w AS grown
+	FROM counter c JOIN string u ON u.string_id = c.unit_id AND u.text LIKE '% since boot'
+	WINDOW w AS (PARTITION BY c.track_id, c.name_id ORDER BY c.ts)) x
+JOIN track k USING (track_id) JOIN string n ON n.string_id = x.name_id WHERE x.dur > 0;
+
+CREATE VIEW clock_anchor_view AS
+SELECT s.path AS source, h.name AS host, a.clock, a.realtime_ns, a.value_ns, a.width_ns
+FROM clock_anchor a JOIN source s USING (source_id) JOIN host h USING (host_id);
 
 CREATE VIEW step_view AS
 SELECT e.step_id, s.path AS source, e.rank, e.number, e.ts, e.dur, p.kind AS phase, e.class

@@ -53,6 +53,8 @@ static const char *const insert_sql[INSERT_COUNT] = {
 			     "VALUES(?, ?, ?, ?, ?, ?)",
 	[INSERT_LOG] = "INSERT INTO log(log_id, source_id, ts, line, level_id, text) VALUES(?, ?, "
 		       "?, ?, ?, ?)",
+	[INSERT_CLOCK_ANCHOR] = "INSERT INTO clock_anchor(source_id, realtime_ns, value_ns, "
+				"width_ns, clock) VALUES(?, ?, ?, ?, ?)",
 	[INSERT_GAP] = "INSERT INTO gap(source_id, ts, cpu, event_id, count, kind) VALUES(?, ?, ?, "
 		       "?, ?, ?)",
 	[INSERT_PROCESS] =
@@ -293,6 +295,18 @@ static int on_gap(struct tl_writer *w, const struct tl_event *ev, struct tl_erro
 			     strlen(kinds[gap->kind]), err);
 }
 
+/* Not mapped: it is what the source says, and others are mapped by it. */
+static int on_clock_anchor(struct tl_writer *w, const struct tl_event *ev, struct tl_error *err)
+{
+	const struct tl_event_clock_anchor *a = &ev->clock_anchor;
+	const int64_t values[4] = { w->source_id, ev->ts, a->value_ns, a->width_ns };
+
+	if (!ev->has_ts || !a->clock)
+		return TL_OK;
+	tl_writer_note_time(w, ev);
+	return tl_writer_put(w, INSERT_CLOCK_ANCHOR, values, 4, 0, a->clock, strlen(a->clock), err);
+}
+
 static int writer_emit(struct tl_sink *sink, const struct tl_event *ev, struct tl_error *err)
 {
 	struct tl_writer *w = (struct tl_writer *)sink;
@@ -340,6 +354,8 @@ static int writer_emit(struct tl_sink *sink, const struct tl_event *ev, struct t
 		return tl_writer_step(w, ev, err);
 	case TL_EVENT_LOG:
 		return tl_writer_log(w, ev, err);
+	case TL_EVENT_CLOCK_ANCHOR:
+		return on_clock_anchor(w, ev, err);
 	case TL_EVENT_GAP:
 		return on_gap(w, ev, err);
 	case TL_EVENT_DIAGNOSTIC:

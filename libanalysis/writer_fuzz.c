@@ -474,6 +474,10 @@ static void fill(struct state *s, struct tl_event *ev)
 	case TL_EVENT_LOG:
 		ev->log = (struct tl_event_log) { text_or_null(s), "line", 4, odd_u64(s) };
 		break;
+	case TL_EVENT_CLOCK_ANCHOR:
+		ev->clock_anchor =
+			(struct tl_event_clock_anchor) { text(s), odd_i64(s), odd_i64(s) };
+		break;
 	case TL_EVENT_GAP:
 		ev->gap = (struct tl_event_gap) { byte(s) % 4, odd_i32(s),
 						  flag(s) ? UINT32_MAX : byte(s) % 5, odd_u64(s) };

@@ -637,21 +637,47 @@ add_descendants() {
 	done
 }
 
-# What the kernel says of each process, begin and end.
+# What the kernel says of each process, begin and end. Reading numa_maps holds the process up: not more
+# often than that.
 keep_process() { # WHEN
 	for pid in $pids; do
 		for file in status maps numa_maps cmdline; do
-			{ cat "/proc/$pid/$file" >"$dir/process/$pid.$file.$1"; } 2>/dev/null
-			if [ -s "$dir/process/$pid.$file.$1" ]; then
-				recorded "process-$file" "process/$pid.$file.$1"
-			else
-				rm -f "$dir/process/$pid.$file.$1"
-				if [ "$1" = begin ] && is_alive "$pid"; then
-					missing "/proc/$pid/$file" 'it is empty, or may not be read'
-				fi
+			kept=process/$pid.$file.$1
+			{ cat "/proc/$pid/$file" >"$work/file"; } 2>/dev/null
+			if [ -s "$work/file" ]; then
+				mv "$work/file" "$dir/$kept"
+			elif [ "$1" = begin ] && is_alive "$pid"; then
+				missing "/proc/$pid/$file" 'it is empty, or may not be read'
 			fi
+			[ ! -f "$dir/$kept" ] || recorded "process-$file" "$kept"
 		done
 	done
+}
+
+kernel_log() {
+	{ dmesg -r || dmesg; } 2>"$work/dmesg.err"
+}
+
+# What was logged while recording, and, for people, what had been before.
+keep_kernel_log() {
+	kernel_log >"$work/dmesg"
+	if [ ! -s "$work/dmesg" ]; then
+		[ ! -s "$work/dmesg.err" ] || missing 'the kernel log' "$(why_of "$work/dmesg.err")"
+		return
+	fi
+	old=0
+	if [ -s "$dir/dmesg-before.txt" ]; then
+		recorded dmesg-before dmesg-before.txt
+		# the last line from before; 0: the kernel has forgotten it already
+		old=$(grep -nxF -e "$(tail -n 1 "$dir/dmesg-before.txt")" "$work/dmesg" | tail -n 1)
+		old=${old%%:*}
+	fi
+	tail -n +$((${old:-0} + 1)) "$work/dmesg" >"$dir/dmesg.txt"
+	if [ -s "$dir/dmesg.txt" ]; then
+		recorded dmesg dmesg.txt sched_clock
+	else
+		rm -f "$dir/dmesg.txt"
+	fi
 }
 
 start_command() {
@@ -754,6 +780,7 @@ trap 'stopped_by=SIGHUP' HUP
 
 [ -n "$clocks" ] || missing 'exact clocks' 'there is no traceloom-clocks beside this script; build it from capture_clocks.c'
 system_files >"$work/system-files"
+kernel_log >"$dir/dmesg-before.txt"
 [ -z "$perf" ] || choose_events
 [ $# -eq 0 ] || start_command "$@"
 [ -z "$tree" ] || add_descendants
@@ -787,7 +814,19 @@ uptime_seconds() {
 	echo "${uptime%%.*}"
 }
 
+# How much memory, how often it waited: of one that ends before we do, the last that was seen.
+keep_status() {
+	for pid in $pids; do
+		if ! is_alive "$pid"; then
+			continue
+		fi
+		{ cat "/proc/$pid/status" >"$work/status"; } 2>/dev/null && [ -s "$work/status" ] &&
+			mv "$work/status" "$dir/process/$pid.status.end"
+	done
+}
+
 start=$(uptime_seconds)
+next_status=$((start + 2))
 while [ -z "$stopped_by" ] && is_any_alive; do
 	if [ -n "$duration" ] && [ $(($(uptime_seconds) - start)) -ge "$duration" ]; then
 		break
@@ -799,6 +838,10 @@ while [ -z "$stopped_by" ] && is_any_alive; do
 	if [ -n "$perf" ] && ! is_alive "$perf_pid"; then
 		missing 'what perf would have seen later' "it ended before the job: $(why_of "$dir/perf.err")"
 		break
+	fi
+	if [ "$(uptime_seconds)" -ge $next_status ]; then
+		keep_status
+		next_status=$((next_status + 10))
 	fi
 	sleep 0.2
 done
@@ -814,13 +857,7 @@ fi
 stop_process "$sampler_pid" 5
 restore_settings
 
-{ dmesg -r >"$dir/dmesg.txt" || dmesg >"$dir/dmesg.txt"; } 2>"$work/dmesg.err"
-if [ -s "$dir/dmesg.txt" ]; then
-	recorded dmesg dmesg.txt sched_clock
-else
-	rm -f "$dir/dmesg.txt"
-	missing 'the kernel log' "$(why_of "$work/dmesg.err")"
-fi
+keep_kernel_log
 if [ -n "$binaries" ]; then
 	[ ! -d "$dir/buildid" ] || recorded buildid buildid
 	if grep -q -m 1 -v '^0* ' /proc/kallsyms 2>/dev/null; then
@@ -842,6 +879,10 @@ unset IFS
 if [ -n "$perf" ] && [ ! -s "$dir/perf.data" ]; then
 	missing perf "it wrote nothing: $(why_of "$dir/perf.err")"
 fi
+for file in capture.log perf.err strace.err; do
+	[ ! -f "$dir/$file" ] || recorded message $file
+done
+[ -s "$dir/dmesg-before.txt" ] || rm -f "$dir/dmesg-before.txt"
 write_manifest complete
 if [ -n "$command_status" ] && [ "$command_status" != 0 ]; then
 	tell "the command ended with status $command_status"

@@ -12,6 +12,7 @@
  *	marker LABEL NAME REALTIME_NS WIDTH_NS
  *
  * This process took the name NAME at that moment; a recording of perf has a COMM record of it.
+ * NAME itself is "tl~" and the wall clock's nanoseconds, a moment before, in base 36.
  * What cannot be read is told as "absent LABEL CLOCK why".
  */
 #include <errno.h>
@@ -28,7 +29,7 @@
 #include <unistd.h>
 
 #define READINGS	200 /* some 20 microseconds a clock; the narrowest of them is undisturbed */
-#define MARKS		20
+#define MARKS		8
 #define NAME_MAX_LENGTH 15 /* TASK_COMM_LEN - 1 */
 
 struct reading {
@@ -154,35 +155,39 @@ static void marker_name(char name[NAME_MAX_LENGTH + 1], int64_t realtime_ns)
 	name[NAME_MAX_LENGTH] = '\0';
 }
 
-/* Names are taken and given back: what perf sees are the markers, what we see is perf's clock. */
+/* The names that are taken are what perf sees; what is seen of them here is perf's clock. */
 static void print_marks(const char *label)
 {
 	struct recorder recorder = { .fd = -1, .page = MAP_FAILED };
 	bool is_open = recorder_open(&recorder);
 	int failure = errno;
-	struct reading best = { .width_ns = -1 };
+	struct reading clock = { .width_ns = -1 }, marker = { .width_ns = -1 };
+	char name[NAME_MAX_LENGTH + 1], best_name[NAME_MAX_LENGTH + 1] = "";
 
 	for (int i = 0; i < MARKS; i++) {
-		char name[NAME_MAX_LENGTH + 1];
-		int64_t before, after, value;
+		int64_t before, after, value, width = marker.width_ns;
 
 		marker_name(name, now(CLOCK_REALTIME));
 		before = now(CLOCK_REALTIME);
 		prctl(PR_SET_NAME, name, 0, 0, 0);
 		after = now(CLOCK_REALTIME);
-		printf("marker %s %s %" PRId64 " %" PRId64 "\n", label, name,
-		       before + (after - before) / 2, after - before);
+		keep_narrower(&marker, before, 0, after);
+		if (marker.width_ns != width)
+			memcpy(best_name, name, sizeof(name));
 		value = is_open ? recorder_time(&recorder) : -1;
 		if (value >= 0)
-			keep_narrower(&best, before, value, after);
+			keep_narrower(&clock, before, value, after);
 	}
+	if (marker.width_ns >= 0)
+		printf("marker %s %s %" PRId64 " %" PRId64 "\n", label, best_name,
+		       marker.realtime_ns, marker.width_ns);
 	if (!is_open)
 		printf("absent %s sched_clock perf_event_open: %s\n", label, strerror(failure));
-	else if (best.width_ns < 0)
+	else if (clock.width_ns < 0)
 		printf("absent %s sched_clock no record of a changed name came\n", label);
 	else
 		printf("anchor %s sched_clock %" PRId64 " %" PRId64 " %" PRId64 "\n", label,
-		       best.realtime_ns, best.value_ns, best.width_ns);
+		       clock.realtime_ns, clock.value_ns, clock.width_ns);
 }
 
 int main(int argc, char **argv)

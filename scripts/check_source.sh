@@ -76,7 +76,7 @@ dwarf.h libanalysis/symbols*.c libanalysis/unwind*.c
 libiberty/* libanalysis/symbols*.c
 event-parse.h formats/perf_tracepoint.c
 trace-seq.h formats/perf_tracepoint.c
-jansson.h formats/trace_events.c cmd/output.c
+jansson.h formats/trace_events.c formats/capture_manifest.c cmd/output.c
 zlib.h libanalysis/inflate.c libanalysis/symbols*.c
 lzma.h libanalysis/inflate.c libanalysis/symbols*.c
 bzlib.h libanalysis/inflate.c

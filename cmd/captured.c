@@ -1,0 +1,122 @@
+/*
+ * captured.c - a folder that scripts/capture.sh recorded, as the walk through directories sees it: what
+ * is left out of it, and of which machine the rest is. Knows what the manifest says, and no format.
+ */
+#include "captured.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "memory.h"
+#include "reader.h"
+
+static bool is_manifest(struct tl_input *in, struct tl_error *err)
+{
+	const struct tl_importer *importer;
+	const uint8_t *head;
+	size_t length;
+
+	if (tl_input_is_directory(in) || tl_input_head(in, &head, &length, err) < 0)
+		return false;
+	importer = tl_importer_probe(head, length);
+	return importer && !strcmp(importer->name, "capture");
+}
+
+/* What is wrong with a manifest its own import tells. */
+static bool load(struct captured *c, const char *path)
+{
+	struct tl_input *folder = NULL, *manifest = NULL;
+	struct tl_error ignored = { 0 };
+	bool is_loaded =
+		tl_input_open(&folder, path, &ignored) == TL_OK &&
+		tl_input_open_beside(&manifest, folder, "manifest.json", &ignored) == TL_OK &&
+		is_manifest(manifest, &ignored) &&
+		tl_capture_load(manifest, &c->capture, &ignored) == TL_OK;
+
+	tl_input_close(manifest);
+	tl_input_close(folder);
+	return is_loaded;
+}
+
+int captured_open(struct captured *c, const char *path, struct tl_error *err)
+{
+	struct tl_text cache = { 0 };
+
+	memset(c, 0, sizeof(*c));
+	if (!load(c, path))
+		return 0;
+	for (size_t i = 0; i < c->capture.file_count && !cache.length; i++)
+		if (!strcmp(c->capture.files[i].role, "buildid"))
+			tl_text_printf(&cache, "%s/%s", path, c->capture.files[i].path);
+	c->cache = cache.data;
+	c->path = tl_strdup_n(path, strlen(path), err);
+	if (c->path && !cache.failed)
+		return 1;
+	captured_close(c);
+	return tl_fail(err, TL_NOMEM, "out of memory");
+}
+
+void captured_close(struct captured *c)
+{
+	tl_capture_release(&c->capture);
+	free(c->path);
+	free(c->cache);
+}
+
+/* What the manifest says of a path below the folder; NULL: nothing. */
+static const struct tl_capture_file *find_file(const struct captured *c, const char *path)
+{
+	size_t length = strlen(c->path);
+
+	if (strncmp(path, c->path, length) != 0)
+		return NULL;
+	for (path += length; *path == '/';)
+		path++;
+	for (size_t i = 0; i < c->capture.file_count; i++)
+		if (!strcmp(c->capture.files[i].path, path))
+			return &c->capture.files[i];
+	return NULL;
+}
+
+bool captured_is_for_people(const struct captured *c, const char *entry)
+{
+	size_t length = strlen(entry);
+
+	for (size_t i = 0; c && i < c->capture.file_count; i++) {
+		const struct tl_capture_file *f = &c->capture.files[i];
+
+		if (!f->is_recording && !strncmp(f->path, entry, length) &&
+		    (f->path[length] == '\0' || f->path[length] == '/'))
+			return true;
+	}
+	return false;
+}
+
+static int tell(struct tl_sink *sink, const char *key, const char *value, struct tl_error *err)
+{
+	struct tl_event ev = { .kind = TL_EVENT_META };
+
+	ev.meta.key = key;
+	ev.meta.value = value;
+	return value ? sink->emit(sink, &ev, err) : TL_OK;
+}
+
+int captured_tell_host(const struct captured *c, const struct tl_importer *importer,
+		       const char *path, struct tl_sink *sink, struct tl_error *err)
+{
+	const struct tl_capture *host = c ? &c->capture : NULL;
+	bool is_perf = !strcmp(importer->name, "perf") || !strcmp(importer->name, "perf-script");
+	int ret;
+
+	if (!c || !strcmp(importer->name, "capture"))
+		return TL_OK;
+	/* it names its machine; one that somebody laid there may be of any other */
+	if (is_perf)
+		return find_file(c, path) ? tell(sink, "boot_id", host->boot_id, err) : TL_OK;
+	ret = tell(sink, "hostname", host->hostname, err);
+	if (ret == TL_OK)
+		ret = tell(sink, "os_release", host->os_release, err);
+	if (ret == TL_OK)
+		ret = tell(sink, "arch", host->arch, err);
+	return ret < 0 ? ret : tell(sink, "boot_id", host->boot_id, err);
+}

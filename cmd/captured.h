@@ -1,0 +1,24 @@
+/*
+ * captured.h - a folder that scripts/capture.sh recorded, as the walk through directories sees it.
+ */
+#ifndef CAPTURED_H
+#define CAPTURED_H
+
+#include "formats.h"
+
+struct captured {
+	struct tl_capture capture;
+	char *path, *cache; /* the folder; perf's build-id cache in it, NULL: none */
+};
+
+/* 1: it is one; 0: it is a mere folder; < 0: failure. A manifest that is damaged makes none. */
+int captured_open(struct captured *c, const char *path, struct tl_error *err);
+void captured_close(struct captured *c);
+
+/* Files, and directories that hold nothing else, for people or for names. `c` NULL: none are. */
+bool captured_is_for_people(const struct captured *c, const char *entry);
+/* Tells the sink of which machine a file of the folder is, as far as it does not say so itself. */
+int captured_tell_host(const struct captured *c, const struct tl_importer *importer,
+		       const char *path, struct tl_sink *sink, struct tl_error *err);
+
+#endif
