@@ -21,7 +21,7 @@ verdict() {
 	fi
 }
 
-all=(libanalysis/*.[ch] formats/*.[ch] cmd/*.[ch] scripts/*.[ch])
+all=(libanalysis/*.[ch] formats/*.[ch] cmd/*.[ch] scripts/*.[ch] scripts/*/*.[ch])
 code=()
 for file in "${all[@]}"; do
 	case $file in
