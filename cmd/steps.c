@@ -1,19 +1,21 @@
 /*
  * steps.c - the steps command: prints how long training steps took and what happened to them.
  */
-#include "output.h"
+#include "steps.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
+#define FEW_STEPS  20  /* of all ranks: a row each, unasked */
 #define PLOT_WIDTH 100 /* columns of the plot at most: fits a terminal, and a ticket */
 
 struct steps_options {
 	const char *name_pattern, *against;
 	int64_t min_change_percent, rank;
-	bool show_all, is_check, no_plot;
+	bool show_all, is_check, no_plot, is_breakdown;
 	struct output_options output;
 	struct source_options sources;
 };
@@ -30,6 +32,9 @@ static const struct command_option options[] = {
 	FILE_NAME(
 		struct steps_options, against, 0, "against", "CASE",
 		"compare with the steps of CASE, a case or a recording: is it slower than this one?"),
+	FLAG(struct steps_options, is_breakdown, 0, "breakdown",
+	     "split each step: device busy, or idle because nothing was launched; computing, "
+	     "communication; from launch to start"),
 	FLAG(struct steps_options, show_all, 'a', "all", "list every step"),
 	FLAG(struct steps_options, no_plot, 0, "no-plot", "do not draw the steps"),
 	FLAG(struct steps_options, is_check, 0, "check",
@@ -46,6 +51,9 @@ static const struct command_example examples[] = {
 	{ "traceloom steps --check --json rank0.pt.trace.json.gz train.log",
 	  "in a batch job, straight from recordings" },
 	{ "traceloom steps good.db --against slow.db", "two runs beside each other" },
+	{ "traceloom steps --breakdown rank0.pt.trace.json.gz",
+	  "did the device wait for launches, for others, or for nothing?" },
+	{ "traceloom steps traces/", "the ranks of a job: the slowest, and the one that is late" },
 	{ NULL, NULL },
 };
 
@@ -350,16 +358,60 @@ static int print_comparison(struct output *output, const struct tl_steps_compari
 
 /* ---- the command ---- */
 
-static int load(const struct steps_options *opt, char **paths, size_t count, struct tl_steps *out,
+/* Everything that is printed, loaded. */
+struct answer {
+	struct tl_steps steps;
+	struct tl_steps_breakdown breakdown;
+	struct tl_ranks ranks;
+	struct tl_steps_comparison comparison;
+	bool has_ranks;
+};
+
+static void release(struct answer *a)
+{
+	tl_steps_release(&a->steps);
+	tl_steps_breakdown_release(&a->breakdown);
+	tl_ranks_release(&a->ranks);
+}
+
+/* More than the steps themselves is asked of the recordings. */
+static bool wants_slices(const struct steps_options *opt, char **paths, size_t count)
+{
+	struct stat st;
+
+	return opt->name_pattern || opt->is_breakdown || count > 1 ||
+	       (count == 1 && stat(paths[0], &st) == 0 && S_ISDIR(st.st_mode));
+}
+
+static double min_change(const struct steps_options *opt)
+{
+	return (double)opt->min_change_percent / 100;
+}
+
+static int load_ranks(struct tl_store *store, const struct steps_options *opt, struct answer *a,
+		      struct tl_error *err)
+{
+	struct tl_error none = { 0 };
+	int ret = tl_ranks_load(store, &a->steps, min_change(opt), &a->ranks, &none);
+
+	a->has_ranks = ret == TL_OK;
+	if (ret == TL_NOTHING)
+		return TL_OK;
+	if (ret < 0)
+		*err = none;
+	return ret;
+}
+
+static int load(const struct steps_options *opt, char **paths, size_t count, struct answer *a,
 		struct tl_error *err)
 {
 	const struct case_request request = {
 		.sources = &opt->sources,
-		.want = opt->name_pattern ? TL_WANT_STEPS | TL_WANT_SLICES : TL_WANT_STEPS,
+		.want = TL_WANT_STEPS | (wants_slices(opt, paths, count) ? TL_WANT_SLICES : 0),
 	};
 	const struct tl_steps_options query = {
 		.name_pattern = opt->name_pattern,
-		.min_change = (double)opt->min_change_percent / 100,
+		.min_change = min_change(opt),
 		.has_rank = opt->rank >= 0,
 		.rank = (int32_t)opt->rank,
 	};
@@ -367,81 +419,99 @@ static int load(const struct steps_options *opt, char **paths, size_t count, str
 	int ret = command_open_case(&store, paths, count, &request, err);
 
 	if (ret == TL_OK)
-		ret = tl_steps_load(store, &query, out, err);
+		ret = tl_steps_load(store, &query, &a->steps, err);
+	if (ret == TL_OK && opt->is_breakdown)
+		ret = tl_steps_break_down(store, &a->steps, &a->breakdown, err);
+	if (ret == TL_OK)
+		ret = load_ranks(store, opt, a, err);
 	tl_store_close(store);
 	return ret;
 }
 
-static int print(const struct steps_options *opt, const struct tl_steps *steps,
-		 const struct tl_steps_comparison *comparison, struct tl_error *err)
+static int print_tables(struct output *output, const struct steps_options *opt,
+			const struct answer *a, bool is_table, struct tl_error *err)
 {
-	bool is_table = !opt->output.is_json && !opt->output.is_csv;
-	struct output *output = NULL;
-	int ret = TL_OK, closed;
+	const struct tl_steps *steps = &a->steps;
+	int ret = TL_OK;
 
-	for (size_t i = 0; i < steps->series_count && is_table && !opt->no_plot; i++) {
-		if (steps->series[i].count > 1) {
-			draw(&steps->series[i]);
-			putchar('\n');
-		}
-	}
-	ret = output_open(&output, stdout, &opt->output, true, err);
-	if (ret == TL_OK && comparison)
-		ret = print_comparison(output, comparison, err);
+	if (opt->against)
+		ret = print_comparison(output, &a->comparison, err);
 	if (ret == TL_OK)
 		ret = print_series_table(output, steps, err);
 	if (ret == TL_OK)
 		ret = print_phases(output, steps, err);
 	if (ret == TL_OK)
 		ret = print_episodes(output, steps, err);
+	if (ret == TL_OK && a->has_ranks)
+		ret = steps_print_ranks(
+			output, steps, &a->ranks,
+			!is_table || opt->show_all || a->ranks.step_count <= FEW_STEPS, err);
+	if (ret == TL_OK && opt->is_breakdown)
+		ret = steps_print_breakdown(output, steps, &a->breakdown, err);
 	if (ret == TL_OK && (opt->show_all || !is_table))
 		ret = print_all_steps(output, steps, err);
+	return ret;
+}
+
+static int print(const struct steps_options *opt, const struct answer *a, struct tl_error *err)
+{
+	bool is_table = !opt->output.is_json && !opt->output.is_csv;
+	struct output *output = NULL;
+	int ret = TL_OK, closed;
+
+	for (size_t i = 0; i < a->steps.series_count && is_table && !opt->no_plot; i++) {
+		if (a->steps.series[i].count > 1) {
+			draw(&a->steps.series[i]);
+			putchar('\n');
+		}
+	}
+	ret = output_open(&output, stdout, &opt->output, true, err);
+	if (ret == TL_OK)
+		ret = print_tables(output, opt, a, is_table, err);
 	closed = output_close(output, err);
 	return ret < 0 ? ret : closed;
 }
 
-static int compare(const struct steps_options *opt, const struct tl_steps *here,
-		   struct tl_steps_comparison *comparison, struct tl_error *err)
+static int compare(const struct steps_options *opt, struct answer *here, struct tl_error *err)
 {
+	struct steps_options plain = *opt;
 	char *path = strdup(opt->against);
-	struct tl_steps there;
-	int ret = path ? load(opt, &path, 1, &there, err) : tl_fail(err, TL_NOMEM, "out of memory");
+	struct answer there = { 0 };
+	int ret;
 
+	plain.is_breakdown = false;
+	ret = path ? load(&plain, &path, 1, &there, err) : tl_fail(err, TL_NOMEM, "out of memory");
 	free(path);
-	if (ret < 0)
-		return ret;
-	if (here->series_count != 1 || there.series_count != 1)
+	if (ret == TL_OK && (here->steps.series_count != 1 || there.steps.series_count != 1))
 		ret = tl_fail(err, TL_USAGE,
 			      "%zu and %zu series of steps: choose one of each with --rank or "
 			      "--step-name",
-			      here->series_count, there.series_count);
-	else
-		ret = tl_steps_compare(&here->series[0], &there.series[0], comparison, err);
-	tl_steps_release(&there);
+			      here->steps.series_count, there.steps.series_count);
+	if (ret == TL_OK)
+		ret = tl_steps_compare(&here->steps.series[0], &there.steps.series[0],
+				       &here->comparison, err);
+	release(&there);
 	return ret;
 }
 
 static int run(const void *values, size_t operand_count, char **operands, struct tl_error *err)
 {
 	const struct steps_options *opt = values;
-	struct tl_steps_comparison comparison;
-	struct tl_steps steps;
+	struct answer answer = { 0 };
 	bool is_found = false;
 	int ret = output_check(&opt->output, err);
 
 	if (ret == TL_OK)
-		ret = load(opt, operands, operand_count, &steps, err);
-	if (ret < 0)
-		return ret;
-	if (opt->against)
-		ret = compare(opt, &steps, &comparison, err);
+		ret = load(opt, operands, operand_count, &answer, err);
+	if (ret == TL_OK && opt->against)
+		ret = compare(opt, &answer, err);
 	if (ret == TL_OK)
-		ret = print(opt, &steps, opt->against ? &comparison : NULL, err);
+		ret = print(opt, &answer, err);
 	if (opt->against && ret == TL_OK)
-		is_found = !strcmp(comparison.verdict, "slower");
-	for (size_t i = 0; i < steps.series_count && !opt->against; i++)
-		is_found |= steps.series[i].is_alarm;
-	tl_steps_release(&steps);
+		is_found = !strcmp(answer.comparison.verdict, "slower");
+	for (size_t i = 0; i < answer.steps.series_count && !opt->against; i++)
+		is_found |= answer.steps.series[i].is_alarm;
+	release(&answer);
 	if (ret < 0)
 		return ret;
 	return opt->is_check && is_found ? EXIT_FOUND : EXIT_DONE;

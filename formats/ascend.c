@@ -123,7 +123,10 @@ static void describe_hardware(const struct trace_event *ev, const char *name, si
 		row->class_ = TL_SLICE_MEMORY_COPY;
 	else if (trace_starts_with(name, length, "hcom_"))
 		row->class_ = TL_SLICE_COMMUNICATION;
-	else if (trace_contains(name, length, "_WAIT") || trace_contains(name, length, "Wait"))
+	else if (trace_contains(name, length, "_WAIT") || trace_contains(name, length, "Wait") ||
+		 trace_starts_with(name, length, "EVENT_") ||
+		 trace_starts_with(name, length, "Notify") ||
+		 trace_starts_with(name, length, "Write Value"))
 		row->class_ = TL_SLICE_SYNC;
 	else if (trace_starts_with(name, length, "PROFILING_"))
 		row->class_ = TL_SLICE_OVERHEAD;

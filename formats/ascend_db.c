@@ -141,7 +141,7 @@ static int device_track(struct profile *p, const struct table *t, int64_t device
 		return ret;
 	snprintf(stream_name, sizeof(stream_name), "stream %" PRId64, stream);
 	ev.track.index = *track;
-	ev.track.kind = name ? TL_TRACK_OTHER : TL_TRACK_DEVICE;
+	ev.track.kind = TL_TRACK_DEVICE;
 	ev.track.task.pid = ev.track.task.tid = TL_ID_NONE;
 	ev.track.name = name ? name : stream >= 0 ? stream_name : NULL;
 	ev.track.process = t->process;
@@ -289,15 +289,18 @@ static int thread_row(struct profile *p, const struct table *t, struct tl_sink *
 	return emit(p, sink, &ev, err);
 }
 
-static enum tl_slice_class class_of_task(const struct tl_event_slice *s)
+/* Of a task that is neither a known kernel nor part of a known collective. */
+static enum tl_slice_class class_of_task(const struct profile *p, const struct tl_event_slice *s)
 {
 	if (has_part(s, "MEMCPY") || has_part(s, "DMA") || has_prefix(s, "Memcpy"))
 		return TL_SLICE_MEMORY_COPY;
-	if (has_part(s, "_WAIT") || has_part(s, "Wait"))
+	if (has_part(s, "_WAIT") || has_part(s, "Wait") || has_prefix(s, "EVENT_") ||
+	    has_part(s, "Notify") || has_part(s, "Write Value"))
 		return TL_SLICE_SYNC;
 	if (has_prefix(s, "PROFILING_"))
 		return TL_SLICE_OVERHEAD;
-	return TL_SLICE_KERNEL;
+	/* where kernels are listed, what is not among them is a carrier of others */
+	return p->kernel_names.count ? TL_SLICE_OTHER : TL_SLICE_KERNEL;
 }
 
 static int task_row(struct profile *p, const struct table *t, struct tl_sink *sink,
@@ -321,7 +324,7 @@ static int task_row(struct profile *p, const struct table *t, struct tl_sink *si
 	set_name(p, s, type_name != NULL, type);
 	s->category = type_name ? type_name->text : NULL;
 	s->category_length = type_name ? type_name->length : 0;
-	s->class_ = class_of_task(s);
+	s->class_ = class_of_task(p, s);
 	if (tl_foreign_integer(p->rows, COL_TASK, &task)) {
 		if (ascend_ids_find(&p->kernel_names, task, &name)) {
 			set_name(p, s, true, name);

@@ -107,7 +107,35 @@ static bool step_length(const struct step_trace *s, const struct csv_record *val
 	return *ns >= 0;
 }
 
-/* The parts stay as they are written, in microseconds: step_mark.detail -> '$.Computing'. */
+/* As every split of a step is kept: see struct tl_event_step. */
+static void add_parts(struct csv_table *t, const struct csv_record *values)
+{
+	static const struct {
+		const char *column, *key;
+	} parts[] = {
+		{ "Computing", "computing_ns" },
+		{ "Communication", "communication_ns" },
+		{ "Communication(Not Overlapped)", "exposed_ns" },
+		{ "Free", "free_ns" },
+		{ "Stage", "stage_ns" },
+		{ "Preparing", "preparing_ns" },
+	};
+
+	if (t->detail.length < 2)
+		return;
+	t->detail.length--; /* the closing brace comes back */
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+		const struct csv_field *field =
+			field_of(values, csv_column(&t->names, parts[i].column));
+		int64_t ns;
+
+		if (field && csv_time(field, MICROSECOND_NS, &ns))
+			tl_text_printf(&t->detail, ",\"%s\":%lld", parts[i].key, (long long)ns);
+	}
+	tl_text_puts(&t->detail, "}");
+}
+
+/* The parts stay as they are written too, in microseconds: step_mark.detail -> '$.Computing'. */
 static int step_trace_row(struct csv_table *t, const struct csv_record *values,
 			  struct tl_sink *sink, struct tl_error *err)
 {
@@ -129,6 +157,7 @@ static int step_trace_row(struct csv_table *t, const struct csv_record *values,
 	if (!step_length(s, values, &ev.step.duration_ns))
 		return fail_field(t, field_of(values, s->computing), "split of a step", err);
 	csv_detail(&t->detail, &t->names, values, s->used);
+	add_parts(t, values);
 	if (t->detail.failed)
 		return tl_fail(err, TL_NOMEM, "out of memory");
 	ev.step.detail = t->detail.length ? t->detail.data : NULL;

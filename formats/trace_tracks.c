@@ -247,6 +247,10 @@ static void set_kind(struct trace_tracks *s, struct trace_track *track, const st
 		track->kind = TL_TRACK_COUNTER;
 		break;
 	case TRACE_OTHER:
+		track->kind = TL_TRACK_OTHER;
+		if (row->is_layer) /* what is said of a device */
+			track->device = row->device;
+		break;
 	case TRACE_ASYNC:
 	case TRACE_DOMAINS:
 		track->kind = TL_TRACK_OTHER;

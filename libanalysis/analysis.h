@@ -399,8 +399,10 @@ enum tl_slice_class {
 	TL_SLICE_SYNC,		    /* stream, event or device synchronisation */
 	TL_SLICE_PYTHON,	    /* python_function */
 	TL_SLICE_OS_CALL,	    /* OS Runtime API: system and library calls */
-	TL_SLICE_OVERLAP,	    /* Overlap Analysis rows: Computing, Communication, Free */
-	TL_SLICE_OVERHEAD,	    /* the profiler's own */
+	/* how the profiler itself splits time: Computing, Communication, Communication(Not
+	 * Overlapped), Free */
+	TL_SLICE_OVERLAP,
+	TL_SLICE_OVERHEAD, /* the profiler's own */
 	TL_SLICE_GARBAGE_COLLECTION
 };
 
@@ -446,8 +448,12 @@ struct tl_event_step {
 	int64_t number;
 	int32_t rank;	     /* -1 unknown */
 	int64_t duration_ns; /* -1 unknown */
-	const char
-		*detail; /* JSON object of what else the line says (loss, tokens, ...), or NULL */
+	/*
+	 * JSON object of what else the source says (loss, tokens, ...), or NULL. How the source itself
+	 * splits the step: computing_ns, communication_ns, exposed_ns, free_ns, stage_ns, preparing_ns
+	 * (see struct tl_step_parts).
+	 */
+	const char *detail;
 };
 
 struct tl_event_log {
@@ -858,109 +864,11 @@ int tl_info(struct tl_store *store, size_t thread_limit, struct tl_info *out, st
 int tl_info_dsos(struct tl_store *store, struct tl_info *out, struct tl_error *err);
 void tl_info_release(struct tl_info *info);
 
-/* ---- questions: steps ------------------------------------------------------------------------- */
-
-struct tl_step {
-	int64_t number; /* as the source counts */
-	bool has_ts;
-	int64_t ts, duration_ns;
-	const char *phase; /* "baseline", "warm-up", "spike", "periodic", "regression", ... */
-	const char
-		*class_; /* "slow", "good" or "other": what other questions mean by these words */
-};
-
-/* A stretch of steps of one phase; positions are in the series, from 0, last inclusive. */
-struct tl_steps_phase {
-	const char *kind;
-	size_t first, last;
-	double median_ns;
-	double change_ratio; /* against the baseline: 0.2 is 20 % slower */
-	double excess_ns;    /* sum of what is above the baseline */
-};
-
-struct tl_steps_episode {
-	const char *kind,
-		*confidence; /* "transient", "shift", ...; "high", "medium", "low", "untested" */
-	size_t first, last;
-	size_t regression_last; /* the last step before recovery */
-	size_t peak;
-	double peak_ratio, median_ratio, excess_ns;
-	bool is_recovered, has_recovery, has_tests, has_decay;
-	size_t recovery_steps;
-	double recovery_ns; /* from the first slow step to the first of three back in the band */
-	double effect_ratio, effect_low_ratio, effect_high_ratio; /* Hodges-Lehmann, 95 % */
-	double p_rank, p_window, p_scan;
-	size_t local_count, window_count; /* baseline steps and windows compared with */
-	double half_life_steps, decay_r2;
-};
-
-/* The steps of one rank of one source. */
-struct tl_steps_series {
-	int64_t source_id;
-	const char *source, *origin; /* path; "profiler" or "log" */
-	int32_t rank;		     /* -1 unknown */
-	int64_t pid, tid;	     /* of the thread that carries the steps; -1 unknown */
-	const char *thread;	     /* its name; NULL unknown */
-	struct tl_step *steps;
-	size_t count;
-	size_t left_out; /* steps without a usable duration */
-	double baseline_ns, sigma_ratio;
-	size_t baseline_count, warmup_count;
-	double visible_ratio; /* six slow steps in a row must be slower than this to be seen; NaN */
-	size_t period;	      /* of periodic slow steps; 0 none */
-	bool has_drift;
-	double drift_ratio; /* over the whole series */
-	struct tl_steps_phase *phases;
-	size_t phase_count;
-	struct tl_steps_episode *episodes;
-	size_t episode_count;
-	const char *verdict; /* one line for a person */
-	bool is_alarm;	     /* a regression, shift or drift worth a non-zero exit status */
-};
-
-struct tl_steps_options {
-	const char *name_pattern; /* extended regular expression of slices that are steps; its first
-				     group, if any, is the number. NULL: what importers know */
-	double min_change;	  /* smallest ratio worth reporting; 0: 0.05 */
-	bool has_rank;
-	int32_t rank;
-};
-
-struct tl_steps {
-	struct tl_steps_series *series;
-	size_t series_count;
-	void *memory;
-};
-
-/* TL_NOTHING when there are no steps. Release what it returns. */
-int tl_steps_load(struct tl_store *store, const struct tl_steps_options *opt, struct tl_steps *out,
-		  struct tl_error *err);
-void tl_steps_release(struct tl_steps *steps);
-
-/* Is `slow` slower than `good`? See analysis of step times in the manual. */
-struct tl_steps_comparison {
-	const char *verdict; /* "slower", "faster", "no change", "too few steps", "inconclusive" */
-	size_t good_count, slow_count, good_left_out, slow_left_out;
-	double good_median_ns, slow_median_ns;
-	double ratio, ratio_low, ratio_high; /* Hodges-Lehmann, 95 % */
-	double p, cliff, smallest_p;
-	const char *method; /* of p */
-};
-int tl_steps_compare(const struct tl_steps_series *good, const struct tl_steps_series *slow,
-		     struct tl_steps_comparison *out, struct tl_error *err);
-
-/*
- * When the steps `which` were: "slow", "good" (as tl_step.class_), a number "N" or a range "N-M" of
- * numbers as the source counts. In order, without overlap; free(*out). *step_count: how many steps.
- * TL_NOTHING, in words, when there are none with times.
- */
-int tl_steps_ranges(struct tl_store *store, const char *which, struct tl_time_range **out,
-		    size_t *count, size_t *step_count, struct tl_error *err);
-
 #ifdef __cplusplus
 }
 #endif
 #include "analysis_clock.h"
+#include "analysis_steps.h"
 #include "analysis_syscalls.h"
 
 #endif

@@ -51,8 +51,7 @@ void tl_ranges_release(struct tl_ranges *r)
 	memset(r, 0, sizeof(*r));
 }
 
-/* The first range that ends behind ts. */
-static size_t first_behind(const struct tl_ranges *r, int64_t ts)
+size_t tl_ranges_first(const struct tl_ranges *r, int64_t ts)
 {
 	size_t low = 0, high = r->count;
 
@@ -69,7 +68,7 @@ static size_t first_behind(const struct tl_ranges *r, int64_t ts)
 
 bool tl_ranges_contain(const struct tl_ranges *r, int64_t ts)
 {
-	size_t i = first_behind(r, ts);
+	size_t i = tl_ranges_first(r, ts);
 
 	return i < r->count && r->ranges[i].begin_ns <= ts;
 }
@@ -78,7 +77,7 @@ int64_t tl_ranges_inside_ns(const struct tl_ranges *r, int64_t begin_ns, int64_t
 {
 	uint64_t sum = 0;
 
-	for (size_t i = first_behind(r, begin_ns); i < r->count; i++) {
+	for (size_t i = tl_ranges_first(r, begin_ns); i < r->count; i++) {
 		const struct tl_time_range *range = &r->ranges[i];
 		int64_t begin = begin_ns > range->begin_ns ? begin_ns : range->begin_ns;
 		int64_t end = end_ns < range->end_ns ? end_ns : range->end_ns;

@@ -16,6 +16,8 @@ int tl_ranges_add(struct tl_ranges *r, int64_t begin_ns, int64_t end_ns, struct 
 /* Puts them in order and joins those that touch. */
 void tl_ranges_settle(struct tl_ranges *r);
 void tl_ranges_release(struct tl_ranges *r);
+/* Position of the first range that ends behind ts; `count` when none does. */
+size_t tl_ranges_first(const struct tl_ranges *r, int64_t ts);
 bool tl_ranges_contain(const struct tl_ranges *r, int64_t ts);
 /* What lies inside of [begin, end). */
 int64_t tl_ranges_inside_ns(const struct tl_ranges *r, int64_t begin_ns, int64_t end_ns);

@@ -453,7 +453,7 @@ CREATE TABLE step_mark (
 	rank INTEGER, -- NULL unknown
 	ts INTEGER, -- its begin; NULL: the source gives durations only
 	dur INTEGER, -- NULL: only its begin is known
-	detail TEXT -- JSON object: loss, tokens, ...
+	detail TEXT -- JSON object: loss, tokens, ...; computing_ns, communication_ns, exposed_ns, free_ns, stage_ns, preparing_ns: how the source itself splits the step
 ) STRICT;
 
 -- Facts: lines of a log.
@@ -540,7 +540,8 @@ CREATE INDEX IF NOT EXISTS sample_by_ts ON sample(ts);
 CREATE INDEX IF NOT EXISTS thread_state_by_thread ON thread_state(thread_id, ts);
 CREATE INDEX IF NOT EXISTS thread_state_by_cpu ON thread_state(cpu, ts) WHERE state = 'running';
 CREATE INDEX IF NOT EXISTS mm_activity_by_kind ON mm_activity(kind, ts);
-CREATE INDEX IF NOT EXISTS slice_by_track ON slice(track_id, ts);
+-- holds all that the walk along a track asks for
+CREATE INDEX IF NOT EXISTS slice_timeline ON slice(track_id, ts, dur, class, flags, correlation);
 CREATE INDEX IF NOT EXISTS slice_by_step ON slice(step) WHERE step IS NOT NULL;
 CREATE INDEX IF NOT EXISTS thread_by_tid ON thread(tid);
 

@@ -10,6 +10,7 @@
 #include "clock.h"
 #include "mm_activity.h"
 #include "reader.h"
+#include "slice_nesting.h"
 #include "steps.h"
 
 #define COUNTER_REAL_MASK (1u << 4) /* counter.value */
@@ -794,8 +795,10 @@ static int finish(struct tl_writer *w, const struct tl_import_result *result, st
 		ret = tl_mm_activity_derive(w->store, w->source_id, err);
 	if (ret == TL_OK && w->has_steps)
 		ret = tl_steps_derive(w->store, err);
-	if (ret == TL_OK && !tl_store_is_temporary(w->store))
+	if (ret == TL_OK && (w->has_slices || !tl_store_is_temporary(w->store)))
 		ret = tl_store_index(w->store, err);
+	if (ret == TL_OK && w->has_slices)
+		ret = tl_slices_note_crossed(w->store, w->source_id, err);
 	return ret;
 }
 

@@ -209,6 +209,7 @@ struct tl_writer {
 	/* the sample before a switch or wakeup that belongs to it */
 	uint32_t last_node, last_thread, last_name;
 	bool has_steps; /* slices or marks that are steps */
+	bool has_slices;
 	bool has_times; /* an event has a time: else what stands for it are places in the file */
 	bool has_rows;	/* a row with a time was written */
 	int64_t first_ts, last_ts, newest_ts;

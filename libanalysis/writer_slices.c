@@ -104,6 +104,7 @@ int tl_writer_slice(struct tl_writer *w, const struct tl_event *ev, struct tl_er
 		(uint64_t)!s->has_external_id << 9 | (uint64_t)!s->has_bytes << 10 |
 		(uint64_t)!s->has_step << 11 | (uint64_t)(s->stream < 0) << 12;
 	w->has_steps |= s->has_step;
+	w->has_slices = true;
 	if (s->is_suspect) { /* the source does not last until what cannot be believed */
 		w->has_rows |= ev->has_ts;
 	} else {

@@ -185,6 +185,7 @@ for variant in gcc sanitized; do
 	start "$variant behaviour" scripts/check_behaviour.sh "$root/$variant/traceloom"
 	if have python3; then
 		start "$variant profiler" scripts/check_profiler.py "$root/$variant/traceloom"
+		start "$variant steps" scripts/check_steps.py "$root/$variant/traceloom"
 	else
 		start "$variant profiler" echo 'ok - profiler # SKIP no python3'
 	fi

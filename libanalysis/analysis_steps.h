@@ -1,0 +1,197 @@
+/*
+ * analysis_steps.h - the part of the public interface that answers about training steps: how long they
+ * took, what happened to them, where their time went, and how ranks compare. Included by analysis.h.
+ */
+#ifndef TL_ANALYSIS_STEPS_H
+#define TL_ANALYSIS_STEPS_H
+
+#include "analysis.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct tl_step {
+	int64_t number; /* as the source counts */
+	bool has_ts;
+	int64_t ts, duration_ns;
+	const char *phase; /* "baseline", "warm-up", "spike", "periodic", "regression", ... */
+	const char
+		*class_; /* "slow", "good" or "other": what other questions mean by these words */
+};
+
+/* A stretch of steps of one phase; positions are in the series, from 0, last inclusive. */
+struct tl_steps_phase {
+	const char *kind;
+	size_t first, last;
+	double median_ns;
+	double change_ratio; /* against the baseline: 0.2 is 20 % slower */
+	double excess_ns;    /* sum of what is above the baseline */
+};
+
+struct tl_steps_episode {
+	const char *kind,
+		*confidence; /* "transient", "shift", ...; "high", "medium", "low", "untested" */
+	size_t first, last;
+	size_t regression_last; /* the last step before recovery */
+	size_t peak;
+	double peak_ratio, median_ratio, excess_ns;
+	bool is_recovered, has_recovery, has_tests, has_decay;
+	size_t recovery_steps;
+	double recovery_ns; /* from the first slow step to the first of three back in the band */
+	double effect_ratio, effect_low_ratio, effect_high_ratio; /* Hodges-Lehmann, 95 % */
+	double p_rank, p_window, p_scan;
+	size_t local_count, window_count; /* baseline steps and windows compared with */
+	double half_life_steps, decay_r2;
+};
+
+/* The steps of one rank of one source. */
+struct tl_steps_series {
+	int64_t source_id;
+	const char *source, *origin; /* path; "profiler" or "log" */
+	int32_t rank;		     /* -1 unknown */
+	int64_t pid, tid;	     /* of the thread that carries the steps; -1 unknown */
+	const char *thread;	     /* its name; NULL unknown */
+	struct tl_step *steps;
+	size_t count;
+	size_t left_out; /* steps without a usable duration */
+	double baseline_ns, sigma_ratio;
+	size_t baseline_count, warmup_count;
+	double visible_ratio; /* six slow steps in a row must be slower than this to be seen; NaN */
+	size_t period;	      /* of periodic slow steps; 0 none */
+	bool has_drift;
+	double drift_ratio; /* over the whole series */
+	struct tl_steps_phase *phases;
+	size_t phase_count;
+	struct tl_steps_episode *episodes;
+	size_t episode_count;
+	const char *verdict; /* one line for a person */
+	bool is_alarm;	     /* a regression, shift or drift worth a non-zero exit status */
+};
+
+struct tl_steps_options {
+	const char *name_pattern; /* extended regular expression of slices that are steps; its first
+				     group, if any, is the number. NULL: what importers know */
+	double min_change;	  /* smallest ratio worth reporting; 0: 0.05 */
+	bool has_rank;
+	int32_t rank;
+};
+
+struct tl_steps {
+	struct tl_steps_series *series;
+	size_t series_count;
+	void *memory;
+};
+
+/* TL_NOTHING when there are no steps. Release what it returns. */
+int tl_steps_load(struct tl_store *store, const struct tl_steps_options *opt, struct tl_steps *out,
+		  struct tl_error *err);
+void tl_steps_release(struct tl_steps *steps);
+
+/* Is `slow` slower than `good`? See analysis of step times in the manual. */
+struct tl_steps_comparison {
+	const char *verdict; /* "slower", "faster", "no change", "too few steps", "inconclusive" */
+	size_t good_count, slow_count, good_left_out, slow_left_out;
+	double good_median_ns, slow_median_ns;
+	double ratio, ratio_low, ratio_high; /* Hodges-Lehmann, 95 % */
+	double p, cliff, smallest_p;
+	const char *method; /* of p */
+};
+int tl_steps_compare(const struct tl_steps_series *good, const struct tl_steps_series *slow,
+		     struct tl_steps_comparison *out, struct tl_error *err);
+
+/* A step as its device work splits it. */
+struct tl_step_split {
+	int64_t computing_ns;	  /* at least one kernel runs */
+	int64_t communication_ns; /* at least one collective runs */
+	int64_t exposed_ns;	  /* communication while nothing computes */
+	int64_t free_ns;	  /* neither, from the first of them to the end of the last */
+	int64_t stage_ns;	  /* from there to there, without waiting for another stage */
+	int64_t preparing_ns;	  /* from the step's begin to the first of them; -1 there is none */
+};
+
+/*
+ * Where the time of a step went on one device, of what lies inside the step:
+ *   duration = busy + idle_late + idle_launched + idle_other
+ *   busy = computing + exposed + copying
+ */
+struct tl_step_parts {
+	size_t series, step; /* positions in struct tl_steps */
+	int32_t device;	     /* -1 unknown */
+	bool has_told;	     /* the profiler, or a table, says it itself: told */
+	struct tl_step_split told;
+	bool has_work; /* device work is in the case: all that follows */
+	struct tl_step_split work;
+	int64_t busy_ns;
+	int64_t copying_ns;	  /* copies while nothing else runs */
+	int64_t idle_late_ns;	  /* idle, and the next work was not launched yet */
+	int64_t idle_launched_ns; /* idle though it was */
+	int64_t idle_other_ns;	  /* idle, and its launch is not known, or no work follows */
+	size_t task_count, launch_count;
+	size_t early_count; /* launches after their work began: the clocks differ */
+	double launch_gap_ns, launch_gap_max_ns; /* between launches of a thread: median; NaN */
+	double delay_ns, delay_max_ns; /* from a launch to the start of its first work; NaN */
+};
+
+struct tl_steps_breakdown {
+	struct tl_step_parts *parts; /* by series, step, device */
+	size_t count;
+};
+
+/* TL_NOTHING, in words, when the case knows of no device. Release what it returns. */
+int tl_steps_break_down(struct tl_store *store, const struct tl_steps *steps,
+			struct tl_steps_breakdown *out, struct tl_error *err);
+void tl_steps_breakdown_release(struct tl_steps_breakdown *breakdown);
+
+/* One rank beside the others of its job, over the steps that all of them have. */
+struct tl_rank {
+	size_t series; /* position in struct tl_steps */
+	int32_t rank;
+	double median_ns;
+	double collective_ns; /* in collectives, a step, mean; NaN: none are in the case */
+	double waiting_ns;    /* of it, above the rank that spends least: mean */
+	size_t slowest_count; /* steps in which it took longest */
+	size_t late_count;    /* steps in which it waited least: the others waited for it */
+};
+
+/* A step on all ranks. */
+struct tl_rank_step {
+	int64_t number;
+	int32_t fastest_rank, slowest_rank;
+	int64_t fastest_ns, slowest_ns, median_ns;
+	bool has_collectives;
+	int32_t late_rank; /* spends least in collectives */
+	int64_t least_ns;  /* in collectives: that rank, ... */
+	int64_t most_ns;
+	int64_t late_ns; /* how much less than the rank in the middle */
+};
+
+struct tl_ranks {
+	const char *origin;    /* of the series: "profiler" or "log" */
+	struct tl_rank *ranks; /* by rank */
+	size_t rank_count;
+	struct tl_rank_step *steps;
+	size_t step_count;
+	char verdict[256]; /* one line for a person */
+	bool has_late;	   /* ... names a late rank */
+	int32_t late_rank;
+};
+
+/* What the ranks of a case have in common; TL_NOTHING when there are fewer than two. */
+int tl_ranks_load(struct tl_store *store, const struct tl_steps *steps, double min_change,
+		  struct tl_ranks *out, struct tl_error *err);
+void tl_ranks_release(struct tl_ranks *ranks);
+
+/*
+ * When the steps `which` were: "slow", "good" (as tl_step.class_), a number "N" or a range "N-M" of
+ * numbers as the source counts. In order, without overlap; free(*out). *step_count: how many steps.
+ * TL_NOTHING, in words, when there are none with times.
+ */
+int tl_steps_ranges(struct tl_store *store, const char *which, struct tl_time_range **out,
+		    size_t *count, size_t *step_count, struct tl_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

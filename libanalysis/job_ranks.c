@@ -1,0 +1,451 @@
+/*
+ * job_ranks.c - the ranks of one job beside each other: which is slowest, and which one the others
+ * wait for. A collective ends for all ranks at once: who spends least in it came last.
+ */
+#include "analysis.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "device_work.h"
+#include "memory.h"
+#include "stats.h"
+
+/* What one rank did in its steps; positions are those of its series. */
+struct member {
+	size_t series;
+	int32_t rank;
+	int64_t *collective_ns; /* NULL: the case has none of it */
+	size_t at;		/* the step at hand */
+};
+
+struct comparing {
+	struct tl_store *store;
+	const struct tl_steps *steps;
+	struct tl_ranks *out;
+	struct member *members;
+	size_t count;
+	double *scratch;
+	bool has_collectives; /* of every member */
+};
+
+/* ---- who takes part ---- */
+
+static int by_rank(const void *left, const void *right)
+{
+	const struct member *a = left, *b = right;
+
+	return (a->rank > b->rank) - (a->rank < b->rank);
+}
+
+/* One series a rank: the longest one. */
+static int add_member(struct comparing *c, size_t series, struct tl_error *err)
+{
+	const struct tl_steps_series *s = &c->steps->series[series];
+	size_t capacity = c->count;
+	int ret;
+
+	for (size_t i = 0; i < c->count; i++) {
+		if (c->members[i].rank != s->rank)
+			continue;
+		if (c->steps->series[c->members[i].series].count < s->count)
+			c->members[i].series = series;
+		return TL_OK;
+	}
+	ret = tl_grow(&c->members, &capacity, c->count + 1, err);
+	if (ret == TL_OK)
+		c->members[c->count++] = (struct member) { .series = series, .rank = s->rank };
+	return ret;
+}
+
+static int find_members(struct comparing *c, const char *origin, struct tl_error *err)
+{
+	int ret = TL_OK;
+
+	c->count = 0;
+	for (size_t i = 0; i < c->steps->series_count && ret == TL_OK; i++) {
+		const struct tl_steps_series *s = &c->steps->series[i];
+
+		if (s->rank >= 0 && s->count && !strcmp(s->origin, origin))
+			ret = add_member(c, i, err);
+	}
+	if (c->count > 1)
+		qsort(c->members, c->count, sizeof(*c->members), by_rank);
+	c->out->origin = origin;
+	return ret;
+}
+
+/* ---- collectives ---- */
+
+/* The step that was on at ts; `count` if none was. */
+static size_t step_at(const struct tl_steps_series *s, int64_t ts)
+{
+	size_t low = 0, high = s->count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (s->steps[middle].ts <= ts)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (!low || ts - s->steps[low - 1].ts >= s->steps[low - 1].duration_ns)
+		return s->count;
+	return low - 1;
+}
+
+/* Collectives are of the step that launched them: they may run on into the next one. */
+static int sum_collectives(const struct tl_steps_series *s, const struct tl_device_work *work,
+			   int64_t *sums, struct tl_error *err)
+{
+	int64_t *until = tl_alloc(s->count + 1, sizeof(*until), err);
+
+	if (!until)
+		return TL_NOMEM;
+	for (size_t d = 0; d < work->device_count; d++) {
+		for (size_t i = 0; i < s->count; i++)
+			until[i] = INT64_MIN;
+		for (size_t i = 0; i < work->devices[d].task_count; i++) {
+			const struct tl_device_task *task = &work->devices[d].tasks[i];
+			size_t step =
+				step_at(s, task->launch_ns != TL_TIME_UNKNOWN ? task->launch_ns
+									      : task->begin_ns);
+			int64_t begin = task->begin_ns, span;
+
+			if (step == s->count)
+				continue;
+			/* two at once count once: tasks are in order of their begin */
+			begin = begin > until[step] ? begin : until[step];
+			if (task->end_ns <= begin ||
+			    __builtin_sub_overflow(task->end_ns, begin, &span) ||
+			    __builtin_add_overflow(sums[step], span, &sums[step]))
+				continue;
+			until[step] = task->end_ns;
+		}
+	}
+	free(until);
+	return TL_OK;
+}
+
+static bool is_ordered(const struct tl_steps_series *s)
+{
+	for (size_t i = 0; i < s->count; i++)
+		if (!s->steps[i].has_ts || (i && s->steps[i].ts < s->steps[i - 1].ts))
+			return false;
+	return true;
+}
+
+static int load_collectives(struct comparing *c, struct member *m, struct tl_error *err)
+{
+	const struct tl_steps_series *s = &c->steps->series[m->series];
+	struct tl_device_work work;
+	int64_t source_id;
+	size_t count = 0;
+	int ret = is_ordered(s) ? tl_device_source(c->store, s, &source_id, err) : TL_OK;
+
+	if (ret < 0 || !is_ordered(s) || !source_id)
+		return ret;
+	ret = tl_device_work_load(&work, c->store, source_id, TL_WORK_COLLECTIVES, err);
+	if (ret < 0)
+		return ret;
+	for (size_t d = 0; d < work.device_count; d++)
+		count += work.devices[d].task_count;
+	if (count) {
+		m->collective_ns = tl_alloc(s->count + 1, sizeof(*m->collective_ns), err);
+		ret = m->collective_ns ? sum_collectives(s, &work, m->collective_ns, err)
+				       : TL_NOMEM;
+	}
+	tl_device_work_release(&work);
+	return ret;
+}
+
+/* ---- steps that all ranks have ---- */
+
+static const struct tl_step *step_of(const struct comparing *c, const struct member *m)
+{
+	return &c->steps->series[m->series].steps[m->at];
+}
+
+/* Moves every member to the next number that all of them have. Numbers ascend. */
+static bool next_common(struct comparing *c)
+{
+	for (size_t i = 0; i < c->count;) {
+		struct member *m = &c->members[i];
+		const struct tl_steps_series *s = &c->steps->series[m->series];
+		int64_t wanted;
+
+		if (m->at >= s->count)
+			return false;
+		wanted = step_of(c, &c->members[0])->number;
+		while (m->at < s->count && step_of(c, m)->number < wanted)
+			m->at++;
+		if (m->at >= s->count)
+			return false;
+		if (step_of(c, m)->number == wanted) {
+			i++;
+			continue;
+		}
+		c->members[0].at++;
+		i = 0;
+	}
+	return true;
+}
+
+/* Who is late: spends least in collectives; how much less than the one in the middle. */
+static void find_late(struct comparing *c, struct tl_rank_step *step)
+{
+	size_t late = 0;
+
+	step->has_collectives = true;
+	step->least_ns = INT64_MAX;
+	step->most_ns = 0;
+	for (size_t i = 0; i < c->count; i++) {
+		const struct member *m = &c->members[i];
+		int64_t ns = m->collective_ns[m->at];
+
+		c->scratch[i] = (double)ns;
+		if (ns < step->least_ns) {
+			step->least_ns = ns;
+			late = i;
+		}
+		step->most_ns = ns > step->most_ns ? ns : step->most_ns;
+	}
+	step->late_rank = c->members[late].rank;
+	step->late_ns = llround(tl_median(c->scratch, c->count)) - step->least_ns;
+	c->out->ranks[late].late_count++;
+	for (size_t i = 0; i < c->count; i++) {
+		const struct member *m = &c->members[i];
+
+		c->out->ranks[i].collective_ns += (double)m->collective_ns[m->at];
+		c->out->ranks[i].waiting_ns += (double)(m->collective_ns[m->at] - step->least_ns);
+	}
+}
+
+static int add_step(struct comparing *c, size_t *capacity, struct tl_error *err)
+{
+	struct tl_rank_step *step;
+	size_t slowest = 0, fastest = 0;
+	int ret = tl_grow(&c->out->steps, capacity, c->out->step_count + 1, err);
+
+	if (ret < 0)
+		return ret;
+	step = &c->out->steps[c->out->step_count++];
+	memset(step, 0, sizeof(*step));
+	for (size_t i = 0; i < c->count; i++) {
+		int64_t ns = step_of(c, &c->members[i])->duration_ns;
+
+		c->scratch[i] = (double)ns;
+		if (ns > step_of(c, &c->members[slowest])->duration_ns)
+			slowest = i;
+		if (ns < step_of(c, &c->members[fastest])->duration_ns)
+			fastest = i;
+	}
+	step->number = step_of(c, &c->members[0])->number;
+	step->median_ns = llround(tl_median(c->scratch, c->count));
+	step->slowest_rank = c->members[slowest].rank;
+	step->slowest_ns = step_of(c, &c->members[slowest])->duration_ns;
+	step->fastest_rank = c->members[fastest].rank;
+	step->fastest_ns = step_of(c, &c->members[fastest])->duration_ns;
+	c->out->ranks[slowest].slowest_count++;
+	if (c->has_collectives)
+		find_late(c, step);
+	return TL_OK;
+}
+
+static int compare_steps(struct comparing *c, struct tl_error *err)
+{
+	size_t capacity = 0;
+	int ret = TL_OK;
+
+	while (ret == TL_OK && next_common(c)) {
+		ret = add_step(c, &capacity, err);
+		for (size_t i = 0; i < c->count; i++)
+			c->members[i].at++;
+	}
+	return ret;
+}
+
+/* ---- the ranks ---- */
+
+static int describe_ranks(struct comparing *c, struct tl_error *err)
+{
+	struct tl_ranks *out = c->out;
+
+	out->ranks = tl_alloc(c->count, sizeof(*out->ranks), err);
+	if (!out->ranks)
+		return TL_NOMEM;
+	out->rank_count = c->count;
+	for (size_t i = 0; i < c->count; i++) {
+		const struct tl_steps_series *s = &c->steps->series[c->members[i].series];
+		double *x = tl_alloc(s->count, sizeof(*x), err);
+
+		if (!x)
+			return TL_NOMEM;
+		for (size_t k = 0; k < s->count; k++)
+			x[k] = (double)s->steps[k].duration_ns;
+		out->ranks[i] = (struct tl_rank) { .series = c->members[i].series,
+						   .rank = c->members[i].rank,
+						   .median_ns = tl_median(x, s->count) };
+		free(x);
+	}
+	return TL_OK;
+}
+
+static void finish_ranks(struct comparing *c)
+{
+	double n = (double)c->out->step_count;
+
+	for (size_t i = 0; i < c->count; i++) {
+		struct tl_rank *r = &c->out->ranks[i];
+
+		if (!c->has_collectives || !c->out->step_count) {
+			r->collective_ns = r->waiting_ns = NAN;
+			continue;
+		}
+		r->collective_ns /= n;
+		r->waiting_ns /= n;
+	}
+}
+
+/* ---- in words ---- */
+
+static const struct tl_rank *most(const struct tl_ranks *r, bool is_late)
+{
+	const struct tl_rank *best = &r->ranks[0];
+
+	for (size_t i = 1; i < r->rank_count; i++) {
+		const struct tl_rank *x = &r->ranks[i];
+
+		if ((is_late ? x->late_count : x->slowest_count) >
+		    (is_late ? best->late_count : best->slowest_count))
+			best = x;
+	}
+	return best;
+}
+
+/* The middle of what the others waited for the rank, and of the steps' durations. */
+static int measure_late(const struct tl_ranks *r, int32_t rank, double *late_ns, double *step_ns,
+			struct tl_error *err)
+{
+	double *late = tl_alloc(2 * r->step_count, sizeof(*late), err), *all = late + r->step_count;
+	size_t count = 0;
+
+	if (!late)
+		return TL_NOMEM;
+	for (size_t i = 0; i < r->step_count; i++) {
+		all[i] = (double)r->steps[i].median_ns;
+		if (r->steps[i].late_rank == rank)
+			late[count++] = (double)r->steps[i].late_ns;
+	}
+	*late_ns = tl_median(late, count);
+	*step_ns = tl_median(all, r->step_count);
+	free(late);
+	return TL_OK;
+}
+
+static double spread_of(const struct tl_ranks *r)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < r->step_count; i++)
+		sum += (double)(r->steps[i].slowest_ns - r->steps[i].fastest_ns) /
+		       (double)r->steps[i].median_ns;
+	return sum / (double)r->step_count;
+}
+
+static int say(struct comparing *c, double min_change, struct tl_error *err)
+{
+	struct tl_ranks *r = c->out;
+	const struct tl_rank *slowest = most(r, false), *late = most(r, true);
+	char *to = r->verdict;
+	size_t size = sizeof(r->verdict), n = r->step_count;
+	double late_ns, step_ns;
+	int ret;
+
+	if (!n) {
+		snprintf(to, size, "%zu ranks without a step that all of them have", r->rank_count);
+		return TL_OK;
+	}
+	if (!c->has_collectives) {
+		snprintf(to, size,
+			 "rank %" PRId32
+			 " is slowest in %zu of %zu step%s, ranks differ by %.1f %% "
+			 "on average; which one is late cannot be told without collectives",
+			 slowest->rank, slowest->slowest_count, n, n == 1 ? "" : "s",
+			 100 * spread_of(r));
+		return TL_OK;
+	}
+	ret = measure_late(r, late->rank, &late_ns, &step_ns, err);
+	if (ret < 0)
+		return ret;
+	r->has_late = 2 * late->late_count > n && late_ns >= min_change * step_ns;
+	r->late_rank = r->has_late ? late->rank : -1;
+	if (r->has_late)
+		snprintf(to, size,
+			 "rank %" PRId32 " is late: it waits least in collectives in %zu of %zu "
+			 "step%s, %.3g ms less than the rank in the middle (%.0f %% of a step)",
+			 late->rank, late->late_count, n, n == 1 ? "" : "s", late_ns / 1e6,
+			 100 * late_ns / step_ns);
+	else
+		snprintf(to, size,
+			 "no rank is late by %.0f %% of a step or more in most of %zu step%s",
+			 100 * min_change, n, n == 1 ? "" : "s");
+	return TL_OK;
+}
+
+/* ---- public ---- */
+
+static int compare(struct comparing *c, double min_change, struct tl_error *err)
+{
+	int ret = TL_OK;
+
+	c->scratch = tl_alloc(c->count, sizeof(*c->scratch), err);
+	if (!c->scratch)
+		return TL_NOMEM;
+	c->has_collectives = true;
+	for (size_t i = 0; i < c->count && ret == TL_OK && c->has_collectives; i++) {
+		ret = load_collectives(c, &c->members[i], err);
+		c->has_collectives = c->members[i].collective_ns != NULL;
+	}
+	if (ret == TL_OK)
+		ret = describe_ranks(c, err);
+	if (ret == TL_OK)
+		ret = compare_steps(c, err);
+	if (ret < 0)
+		return ret;
+	finish_ranks(c);
+	return say(c, min_change > 0 ? min_change : 0.05, err);
+}
+
+int tl_ranks_load(struct tl_store *store, const struct tl_steps *steps, double min_change,
+		  struct tl_ranks *out, struct tl_error *err)
+{
+	struct comparing c = { .store = store, .steps = steps, .out = out };
+	int ret;
+
+	memset(out, 0, sizeof(*out));
+	ret = find_members(&c, "profiler", err);
+	if (ret == TL_OK && c.count < 2)
+		ret = find_members(&c, "log", err);
+	if (ret == TL_OK && c.count < 2)
+		ret = tl_fail(err, TL_NOTHING, "no two ranks with steps");
+	if (ret == TL_OK)
+		ret = compare(&c, min_change, err);
+	for (size_t i = 0; i < c.count; i++)
+		free(c.members[i].collective_ns);
+	free(c.members);
+	free(c.scratch);
+	if (ret < 0)
+		tl_ranks_release(out);
+	return ret;
+}
+
+void tl_ranks_release(struct tl_ranks *ranks)
+{
+	free(ranks->ranks);
+	free(ranks->steps);
+	memset(ranks, 0, sizeof(*ranks));
+}
