@@ -43,9 +43,7 @@ TESTS := $(patsubst %.c,$(BUILD)/%,$(wildcard libanalysis/*_test.c formats/*_tes
 FUZZERS := $(patsubst %.c,$(BUILD)/%,$(wildcard libanalysis/*_fuzz.c formats/*_fuzz.c cmd/*_fuzz.c))
 STATIC := $(BUILD)/libtraceloom.a
 SHARED := $(BUILD)/libtraceloom.so.$(VERSION)
-PUBLIC_HEADERS := libanalysis/analysis.h libanalysis/analysis_steps.h \
-	libanalysis/analysis_syscalls.h libanalysis/analysis_clock.h libanalysis/reader.h \
-	formats/formats.h
+PUBLIC_HEADERS := $(wildcard libanalysis/analysis*.h) libanalysis/reader.h formats/formats.h
 
 all: $(BUILD)/traceloom $(BUILD)/traceloom-clocks $(STATIC) $(if $(SANITIZE)$(FUZZING),,$(SHARED))
 

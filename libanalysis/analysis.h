@@ -870,5 +870,6 @@ void tl_info_release(struct tl_info *info);
 #include "analysis_clock.h"
 #include "analysis_steps.h"
 #include "analysis_syscalls.h"
+#include "analysis_thp.h"
 
 #endif

@@ -179,11 +179,12 @@ static int find_all_cpus(struct tl_step_view *view, int64_t source_id, struct tl
 		       "AND value = 'all_cpus'",
 		       source_id, TL_VIEW_ALL_CPUS | TL_VIEW_DAEMONS, err);
 
+	/* the end of idling is told by the idle thread alone: of one process there are but begins */
 	if (ret == TL_OK)
 		ret = exists(
 			view,
 			"SELECT 1 AS found FROM thread t JOIN thread_state z USING (thread_id) "
-			"WHERE t.tid = 0 AND z.source_id = ? LIMIT 1",
+			"WHERE t.tid = 0 AND z.dur > 0 AND z.source_id = ? LIMIT 1",
 			source_id, TL_VIEW_ALL_CPUS | TL_VIEW_DAEMONS, err);
 	return ret;
 }

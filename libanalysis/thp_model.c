@@ -44,8 +44,8 @@ struct work {
 	struct tl_steps_model model;
 	size_t *slow, *base, *kept; /* step numbers */
 	size_t slow_count, base_count, kept_count;
-	double *a, *b;	 /* values of chosen steps */
-	int64_t *offset; /* by step: since the last checkpoint or start of an episode */
+	double *a, *b, *c; /* values of chosen steps */
+	int64_t *offset;   /* by step: since the last checkpoint or start of an episode */
 	int64_t *stratum;
 };
 
@@ -59,18 +59,27 @@ static double mechanism(const struct tl_thp_steps *in, size_t step)
 	return in->direct[step] + in->stolen[step] + in->lock[step];
 }
 
+static void take(struct work *w, size_t step, enum tl_thp_role role, size_t *steps, size_t *count)
+{
+	steps[(*count)++] = step;
+	if (w->in->role)
+		w->in->role[step] = (uint8_t)role;
+}
+
 static void choose_steps(struct work *w)
 {
 	for (size_t i = 0; i < w->in->n; i++) {
 		enum tl_phase phase = w->model.phases[i];
 
+		if (w->in->role)
+			w->in->role[i] = TL_THP_ROLE_NONE;
 		if (is_checkpoint(w->in, i))
 			continue;
 		if (phase == TL_PHASE_REGRESSION || phase == TL_PHASE_RECOVERY ||
 		    phase == TL_PHASE_SHIFTED)
-			w->slow[w->slow_count++] = i;
+			take(w, i, TL_THP_ROLE_SLOW, w->slow, &w->slow_count);
 		if (phase == TL_PHASE_BASELINE)
-			w->base[w->base_count++] = i;
+			take(w, i, TL_THP_ROLE_BASE, w->base, &w->base_count);
 		if (phase != TL_PHASE_WARMUP)
 			w->kept[w->kept_count++] = i;
 	}
@@ -94,38 +103,62 @@ static double excess_of(struct work *w, const double *v)
 	return tl_sum_value(&sum);
 }
 
+/* Values of the slow and of the baseline steps, and the excess of each slow one. */
+struct contrast {
+	double *slow, *base, *excess;
+	size_t slow_count, base_count;
+};
+
 /*
  * share = explained / excess, a ratio of means; its interval by the delta method: residuals
- * (mech_i - mean) - share (x_i - baseline), Student's t with n_slow - 1.
+ * (mech_i - mean) - share (x_i - baseline), Student's t with n_slow - 1. Overwrites excess.
  */
+static void estimate_share(struct tl_thp_share *out, const struct contrast *c)
+{
+	struct tl_sum excess = { 0 }, explained = { 0 };
+	double slow = (double)c->slow_count, base = (double)c->base_count;
+	double mean_excess, error = 0, half;
+
+	out->slow_mean = tl_mean(c->slow, c->slow_count);
+	out->base_mean = tl_mean(c->base, c->base_count);
+	for (size_t i = 0; i < c->slow_count; i++) {
+		tl_sum_add(&excess, c->excess[i]);
+		tl_sum_add(&explained, c->slow[i] - out->base_mean);
+	}
+	mean_excess = tl_sum_value(&excess) / slow;
+	out->explained = tl_sum_value(&explained);
+	out->share = mean_excess > 0 ? out->explained / tl_sum_value(&excess) : 0.0;
+	for (size_t i = 0; i < c->slow_count; i++)
+		c->excess[i] = (c->slow[i] - out->base_mean) - out->share * c->excess[i];
+	if (mean_excess > 0)
+		error = sqrt(tl_variance(c->excess, c->slow_count) / slow +
+			     tl_variance(c->base, c->base_count) / base) /
+			mean_excess;
+	half = tl_student_quantile(0.975, slow - 1) * error;
+	out->low = out->share - half;
+	out->high = out->share + half;
+}
+
 static void bound_contribution(struct work *w, struct tl_thp_model *out)
 {
 	const struct tl_thp_steps *in = w->in;
-	struct tl_sum excess = { 0 }, explained = { 0 };
-	double slow = (double)w->slow_count, base = (double)w->base_count;
-	double base_mean, base_variance, mean_excess, error = 0, half;
+	struct contrast c = { w->a, w->b, w->c, w->slow_count, w->base_count };
+	struct tl_thp_share share = { 0 };
+	struct tl_sum excess = { 0 };
 
 	for (size_t i = 0; i < w->base_count; i++)
-		w->a[i] = mechanism(in, w->base[i]);
-	base_mean = tl_mean(w->a, w->base_count);
-	base_variance = tl_variance(w->a, w->base_count);
+		c.base[i] = mechanism(in, w->base[i]);
 	for (size_t i = 0; i < w->slow_count; i++) {
-		tl_sum_add(&excess, in->duration[w->slow[i]] - out->baseline);
-		tl_sum_add(&explained, mechanism(in, w->slow[i]) - base_mean);
+		c.slow[i] = mechanism(in, w->slow[i]);
+		c.excess[i] = in->duration[w->slow[i]] - out->baseline;
+		tl_sum_add(&excess, c.excess[i]);
 	}
+	estimate_share(&share, &c);
 	out->excess = tl_sum_value(&excess);
-	out->explained = tl_sum_value(&explained);
-	out->share = out->excess > 0 ? out->explained / out->excess : 0.0;
-	mean_excess = out->excess / slow;
-	for (size_t i = 0; i < w->slow_count; i++)
-		w->b[i] = (mechanism(in, w->slow[i]) - base_mean) -
-			  out->share * (in->duration[w->slow[i]] - out->baseline);
-	if (mean_excess > 0)
-		error = sqrt(tl_variance(w->b, w->slow_count) / slow + base_variance / base) /
-			mean_excess;
-	half = tl_student_quantile(0.975, slow - 1) * error;
-	out->share_low = out->share - half;
-	out->share_high = out->share + half;
+	out->explained = share.explained;
+	out->share = share.share;
+	out->share_low = share.low;
+	out->share_high = share.high;
 	out->direct_excess = excess_of(w, in->direct);
 	out->stolen_excess = excess_of(w, in->stolen);
 	out->lock_excess = excess_of(w, in->lock);
@@ -318,18 +351,61 @@ int tl_thp_model(struct tl_thp_model *out, const struct tl_thp_steps *steps, str
 	w.kept = tl_alloc(n, sizeof(*w.kept), err);
 	w.a = tl_alloc(n, sizeof(*w.a), err);
 	w.b = tl_alloc(n, sizeof(*w.b), err);
+	w.c = tl_alloc(n, sizeof(*w.c), err);
 	w.offset = tl_alloc(n, sizeof(*w.offset), err);
 	w.stratum = tl_alloc(n, sizeof(*w.stratum), err);
 	ret = TL_NOMEM;
-	if (w.slow && w.base && w.kept && w.a && w.b && w.offset && w.stratum)
+	if (w.slow && w.base && w.kept && w.a && w.b && w.c && w.offset && w.stratum)
 		ret = judge(&w, out, err);
 	free(w.slow);
 	free(w.base);
 	free(w.kept);
 	free(w.a);
 	free(w.b);
+	free(w.c);
 	free(w.offset);
 	free(w.stratum);
 	tl_steps_model_release(&w.model);
+	return ret;
+}
+
+static int compare_times(struct tl_thp_share *out, const struct contrast *c, struct tl_error *err)
+{
+	struct tl_mann_whitney mw;
+	int ret = tl_mann_whitney(&mw, c->base, c->base_count, c->slow, c->slow_count, TL_DIFFERENT,
+				  err);
+
+	if (ret == TL_OK) {
+		out->p = mw.p;
+		estimate_share(out, c);
+	}
+	return ret;
+}
+
+int tl_thp_share(struct tl_thp_share *out, const struct tl_thp_steps *steps, double baseline,
+		 const double *time, struct tl_error *err)
+{
+	double *memory = tl_alloc(3 * steps->n, sizeof(*memory), err);
+	struct contrast c = { memory, memory + steps->n, memory + 2 * steps->n, 0, 0 };
+	int ret;
+
+	*out = (struct tl_thp_share) { 0 };
+	if (!memory)
+		return TL_NOMEM;
+	for (size_t i = 0; i < steps->n; i++) {
+		if (steps->role[i] == TL_THP_ROLE_SLOW) {
+			c.excess[c.slow_count] = steps->duration[i] - baseline;
+			c.slow[c.slow_count++] = time[i];
+		} else if (steps->role[i] == TL_THP_ROLE_BASE) {
+			c.base[c.base_count++] = time[i];
+		}
+	}
+	if (c.slow_count < 2 || c.base_count < 2)
+		ret = tl_fail(err, TL_USAGE,
+			      "%zu slow steps and %zu of the baseline, expected 2 of each",
+			      c.slow_count, c.base_count);
+	else
+		ret = compare_times(out, &c, err);
+	free(memory);
 	return ret;
 }

@@ -26,6 +26,18 @@ struct tl_thp_steps {
 	const double *lock;	/* training thread held up by a lock that a collapse holds */
 	const bool *is_checkpoint; /* or NULL: none is known */
 	unsigned sees;		   /* TL_THP_SEES_*; arrays of what it does not see hold 0 */
+	uint8_t *role;		   /* NULL, or n of enum tl_thp_role to fill */
+};
+
+/* What a step is to the comparison. */
+enum tl_thp_role { TL_THP_ROLE_NONE, TL_THP_ROLE_SLOW, TL_THP_ROLE_BASE };
+
+/* Part of the excess of the slow steps over the baseline; a ratio of means. */
+struct tl_thp_share {
+	double slow_mean, base_mean;
+	double explained; /* sum over the slow steps of time above the mean of the baseline */
+	double share, low, high; /* of the excess; 95 %, ratio estimator, Student's t */
+	double p; /* of Mann and Whitney: time in slow steps against baseline steps */
 };
 
 enum tl_thp_verdict {
@@ -74,5 +86,12 @@ struct tl_thp_model {
  * Negative and non-finite times are refused.
  */
 int tl_thp_model(struct tl_thp_model *out, const struct tl_thp_steps *steps, struct tl_error *err);
+
+/*
+ * The share that one kind of time per step has in the excess, with the roles and the baseline that
+ * tl_thp_model found. TL_USAGE unless two steps are slow and two are of the baseline.
+ */
+int tl_thp_share(struct tl_thp_share *out, const struct tl_thp_steps *steps, double baseline,
+		 const double *time, struct tl_error *err);
 
 #endif

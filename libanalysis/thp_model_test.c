@@ -22,8 +22,14 @@ struct plant {
 
 static struct tl_thp_steps steps_of(const struct plant *p, unsigned sees)
 {
-	return (struct tl_thp_steps) { N,	  p->duration, p->activity,	 p->direct,
-				       p->stolen, p->lock,     p->is_checkpoint, sees };
+	return (struct tl_thp_steps) { .n = N,
+				       .duration = p->duration,
+				       .activity = p->activity,
+				       .direct = p->direct,
+				       .stolen = p->stolen,
+				       .lock = p->lock,
+				       .is_checkpoint = p->is_checkpoint,
+				       .sees = sees };
 }
 
 static bool is_slow(size_t i)

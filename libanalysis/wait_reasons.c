@@ -387,6 +387,7 @@ static void set_reason(struct tl_chain_traits *t, uint8_t reason)
 
 static void set_work(struct tl_chain_traits *t, uint8_t work)
 {
+	t->is_huge |= work == TL_MEMORY_HUGE_FAULT;
 	if (work <= t->work)
 		return;
 	t->work = work;

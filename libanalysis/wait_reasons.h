@@ -61,6 +61,7 @@ struct tl_chain_traits {
 	uint8_t lock;	 /* internal: which lock a semaphore met now would be */
 	uint8_t acquire; /* internal: the lock that is being taken */
 	bool is_syscall, is_fault;
+	bool is_huge;	   /* for a huge page */
 	bool is_interrupt; /* an interrupt is on top of it */
 	bool is_spinning;  /* on the CPU, and yet waiting for the lock that `reason` names */
 };

@@ -234,6 +234,13 @@ static void compaction_outranks_the_fault_that_needs_it(void **state)
 		    TL_MEMORY_RECLAIM);
 }
 
+static void compaction_for_a_huge_page_is_told_from_others(void **state)
+{
+	(void)state;
+	assert_true(judge(FAULT "do_huge_pmd_anonymous_page;try_to_compact_pages").is_huge);
+	assert_false(judge(SYSCALL "__x64_sys_ioctl;alloc_pages;try_to_compact_pages").is_huge);
+}
+
 static void madvise_that_frees_splits_huge_pages(void **state)
 {
 	(void)state;
@@ -357,6 +364,7 @@ int main(void)
 		cmocka_unit_test(what_is_telling_outside_is_kept_inside),
 		cmocka_unit_test(waits_of_programs_have_names),
 		cmocka_unit_test(compaction_outranks_the_fault_that_needs_it),
+		cmocka_unit_test(compaction_for_a_huge_page_is_told_from_others),
 		cmocka_unit_test(madvise_that_frees_splits_huge_pages),
 		cmocka_unit_test(khugepaged_collapses),
 		cmocka_unit_test(what_a_compiler_adds_does_not_matter),

@@ -1,0 +1,90 @@
+/*
+ * thp.h - private: what the files that answer whether huge pages made steps slow share: kinds of
+ * time per step, gathered from a view of the steps.
+ */
+#ifndef TL_THP_H
+#define TL_THP_H
+
+#include "ranges.h"
+#include "step_view.h"
+#include "thp_model.h"
+#include "wait_reasons.h"
+
+/* Kinds of time. Those of the thread do not overlap, but for MEMORY_CALLS. */
+enum tl_thp_part {
+	/* daemons at work, whoever suffers */
+	TL_PART_KHUGEPAGED,
+	TL_PART_KCOMPACTD,
+	TL_PART_KSWAPD, /* for a huge page */
+	/* the thread works for its own huge page */
+	TL_PART_COMPACTION,
+	TL_PART_RECLAIM,
+	TL_PART_ZEROING,
+	TL_PART_SPLITTING,
+	/* it waits for a CPU that a daemon has */
+	TL_PART_STOLEN_KHUGEPAGED,
+	TL_PART_STOLEN_KCOMPACTD,
+	TL_PART_STOLEN_KSWAPD,
+	/* it waits for locks and pages, while a daemon moves pages */
+	TL_PART_LOCK_SPINNING,
+	TL_PART_LOCK_ASLEEP,
+	TL_PART_MOVED_PAGES,
+	/* looks alike, and is not due to huge pages */
+	TL_PART_OTHER_COMPACTION, /* for another order */
+	TL_PART_OTHER_RECLAIM,
+	TL_PART_UNKNOWN_ORDER,
+	TL_PART_STOLEN_OTHERS,
+	TL_PART_LOCK_ELSEWHERE, /* of memory, while no collapse went on */
+	TL_PART_FUTEX,
+	TL_PART_STORAGE,
+	TL_PART_UNMAPPING,
+	TL_PART_SMALL_FAULTS,
+	TL_PART_USER,
+	TL_PART_MEMORY_CALLS, /* mmap, munmap, ...: whatever they waited for */
+	TL_PART_COUNT
+};
+
+struct tl_thp_work {
+	struct tl_store *store;
+	struct tl_step_view view;
+	struct tl_chain_traits *traits; /* by stack */
+	size_t trait_count;
+	bool has_off_stacks;  /* where threads left the CPU is recorded */
+	uint32_t huge_orders; /* bit n: pages of order n are huge ones here */
+
+	size_t n;		       /* steps */
+	double *part[TL_PART_COUNT];   /* ns, by step */
+	uint64_t count[TL_PART_COUNT]; /* samples, waits, ... */
+	double *duration, *activity, *direct, *stolen, *lock;
+	bool *is_checkpoint;
+	struct tl_thp_steps steps; /* points at the above */
+	struct tl_thp_model model;
+
+	/* when a lock of an address space was surely held for a huge page, or might have been */
+	struct tl_ranges holds;
+	bool has_collapses; /* holds are those of collapses that were recorded, not khugepaged's time */
+	struct tl_ranges own;	 /* direct compaction and reclaim of the thread */
+	struct tl_ranges moves;	 /* pages were moved by some daemon */
+	struct tl_ranges stalls; /* waits for locks of the address space */
+	bool has_overlap;
+	struct tl_overlap overlap; /* of stalls with holds */
+	double lock_ratio;	   /* of the stalls that met a hold: not by chance */
+	bool has_daemon_counters;  /* activity is made of counters */
+
+	struct tl_thp *out;
+};
+
+/* thp_parts.c */
+int tl_thp_gather(struct tl_thp_work *w, struct tl_error *err);
+
+/* thp_evidence.c: lines of evidence, tests; text for the answer (NULL: no memory) */
+int tl_thp_find_evidence(struct tl_thp_work *w, struct tl_error *err);
+int tl_thp_find_course(struct tl_thp_work *w, struct tl_error *err);
+int tl_thp_find_tests(struct tl_thp_work *w, struct tl_error *err);
+const char *tl_thp_say(struct tl_thp *out, struct tl_error *err, const char *fmt, ...)
+	TL_PRINTF(3, 4);
+
+/* thp_words.c: what contradicts, what is missing, advice, and the paragraph */
+int tl_thp_find_words(struct tl_thp_work *w, struct tl_error *err);
+
+#endif

@@ -1,0 +1,361 @@
+/*
+ * thp_test.c - verdicts over cases whose cause is planted. Shares are counted by hand; where they have
+ * intervals, those are of an independent implementation fed with the same numbers.
+ */
+#include "thp_example.h"
+
+#include <math.h>
+
+static struct tl_thp thp;
+
+static void judge(void)
+{
+	static const struct tl_thp_options all = { 0 };
+
+	assert_int_equal(tl_thp(store, &all, &thp, &err), TL_OK);
+}
+
+static int finish(void **state)
+{
+	tl_thp_release(&thp);
+	return teardown(state);
+}
+
+static const struct tl_thp_evidence *line(const char *part)
+{
+	for (size_t i = 0; i < thp.evidence_count; i++) {
+		if (strstr(thp.evidence[i].what, part))
+			return &thp.evidence[i];
+	}
+	return NULL;
+}
+
+static bool contradicts(const char *part)
+{
+	for (size_t i = 0; i < thp.contradiction_count; i++) {
+		if (strstr(thp.contradictions[i], part))
+			return true;
+	}
+	return false;
+}
+
+static bool misses(const char *part)
+{
+	for (size_t i = 0; i < thp.missing_count; i++) {
+		if (strstr(thp.missing[i].command, part))
+			return true;
+	}
+	return false;
+}
+
+static bool advises(const char *part)
+{
+	for (size_t i = 0; i < thp.advice_count; i++) {
+		if (strstr(thp.advice[i].advice, part))
+			return true;
+	}
+	return false;
+}
+
+/* ---- locks ---- */
+
+static void spin_in_collapses(int64_t i, int64_t begin)
+{
+	if (!is_slow(i))
+		return;
+	collapse(begin + 20 * MS, begin + 40 * MS);
+	does(begin + 20 * MS, begin + 40 * MS, SPINNING);
+}
+
+static void waits_on_the_cpu_for_a_collapse_are_confirmed(void **state)
+{
+	(void)state;
+	make_case(spin_in_collapses, HAS_ALL);
+	judge();
+	assert_int_equal(thp.answer, TL_THP_IS_CONFIRMED);
+	assert_int_equal(thp.slow_count, 16);
+	/* 20 ms of 25 and a little noise: four samples of 5 ms */
+	assert_float_equal(thp.share, 0.8, 0.02);
+	assert_float_equal(thp.mechanism_share[TL_THP_LOCK], thp.share, 1e-9);
+	assert_float_equal(line("spinning")->slow_ns, 20e6, 1e-6);
+	assert_int_equal(line("spinning")->count, 64);
+	assert_string_equal(line("spinning")->event, "cpu-clock");
+	assert_string_equal(line("spinning")->source, "perf.data");
+	assert_true(advises("PR_SET_THP_DISABLE"));
+	assert_int_equal(thp.missing_count, 0);
+}
+
+static void spin_without_collapses(int64_t i, int64_t begin)
+{
+	if (is_slow(i))
+		does(begin + 20 * MS, begin + 45 * MS, SPINNING);
+}
+
+static void the_same_waits_without_collapses_are_the_jobs_own(void **state)
+{
+	(void)state;
+	make_case(spin_without_collapses, HAS_ALL);
+	judge();
+	assert_int_equal(thp.answer, TL_THP_IS_NOT_SUPPORTED);
+	assert_true(contradicts("while no collapse holds it"));
+	assert_int_equal(thp.advice_count, 0);
+}
+
+/* khugepaged is busy half of the time, but not when the thread waits more than otherwise. */
+static void spin_beside_collapses(int64_t i, int64_t begin)
+{
+	if (!is_slow(i))
+		return;
+	does(begin + 20 * MS, begin + 45 * MS, SPINNING);
+	for (int64_t at = i % 2 * 10 * MS; at < 110 * MS; at += 20 * MS)
+		collapse(begin + at, begin + at + 10 * MS);
+}
+
+static void waits_that_meet_collapses_by_chance_do_not_count(void **state)
+{
+	(void)state;
+	make_case(spin_beside_collapses, HAS_ALL);
+	judge();
+	assert_int_equal(thp.answer, TL_THP_IS_NOT_SUPPORTED);
+	assert_true(contradicts("no more than by chance"));
+	assert_float_equal(thp.share, 0, 1e-9);
+}
+
+static void sleep_until_collapse_ends(int64_t i, int64_t begin)
+{
+	if (!is_slow(i))
+		return;
+	collapse(begin + 20 * MS, begin + 45 * MS);
+	sleep_for(begin + 22 * MS, begin + 45 * MS, ASLEEP, KHUGEPAGED);
+}
+
+static void waits_asleep_are_exact(void **state)
+{
+	(void)state;
+	make_case(sleep_until_collapse_ends, HAS_ALL);
+	judge();
+	assert_int_equal(thp.answer, TL_THP_IS_CONFIRMED);
+	assert_float_equal(line("asleep")->slow_ns, 23e6, 1e-6);
+	assert_int_equal(line("asleep")->count, 16);
+}
+
+static void sleep_on_a_futex(int64_t i, int64_t begin)
+{
+	if (!is_slow(i))
+		return;
+	collapse(begin + 20 * MS, begin + 45 * MS);
+	sleep_for(begin + 20 * MS, begin + 45 * MS, IN_FUTEX, HOG);
+}
+
+static void locks_of_the_program_are_not_those_of_memory(void **state)
+{
+	(void)state;
+	make_case(sleep_on_a_futex, HAS_ALL);
+	judge();
+	assert_int_equal(thp.answer, TL_THP_IS_NOT_SUPPORTED);
+	assert_true(contradicts("lock of the program"));
+}
+
+/* ---- direct ---- */
+
+static int planted_order;
+
+static void compact_in_slow_steps(int64_t i, int64_t begin)
+{
+	if (is_slow(i))
+		compact(begin + 10 * MS, begin + 33 * MS, planted_order);
+}
+
+static void compaction_for_a_huge_page_is_confirmed(void **state)
+{
+	(void)state;
+	planted_order = 9;
+	make_case(compact_in_slow_steps, HAS_ALL);
+	judge();
+	assert_int_equal(thp.answer, TL_THP_IS_CONFIRMED);
+	assert_float_equal(line("compacting")->slow_ns, 23e6, 1e-6);
+	assert_float_equal(thp.mechanism_share[TL_THP_DIRECT], thp.share, 1e-9);
+	assert_true(advises("defrag=defer+madvise"));
+}
+
+static void compaction_for_another_order_is_not_huge_pages(void **state)
+{
+	(void)state;
+	planted_order = 3;
+	make_case(compact_in_slow_steps, HAS_ALL);
+	judge();
+	assert_int_equal(thp.answer, TL_THP_IS_NOT_SUPPORTED);
+	assert_true(contradicts("compacting memory, not for huge pages"));
+	assert_true(advises("posix_fadvise"));
+}
+
+static void reclaim_in_slow_steps(int64_t i, int64_t begin)
+{
+	if (is_slow(i))
+		reclaim(begin + 10 * MS, begin + 33 * MS, planted_order);
+}
+
+static void reclaim_of_small_pages_is_not_huge_pages(void **state)
+{
+	(void)state;
+	planted_order = 0;
+	make_case(reclaim_in_slow_steps, HAS_ALL);
+	judge();
+	assert_int_equal(thp.answer, TL_THP_IS_NOT_SUPPORTED);
+	assert_true(contradicts("reclaiming memory, not for huge pages"));
+}
+
+static void reclaim_for_huge_pages_is_confirmed(void **state)
+{
+	(void)state;
+	planted_order = 9;
+	make_case(reclaim_in_slow_steps, HAS_ALL);
+	judge();
+	assert_int_equal(thp.answer, TL_THP_IS_CONFIRMED);
+}
+
+/* ---- stolen ---- */
+
+static int32_t planted_thief;
+
+static void steal_in_slow_steps(int64_t i, int64_t begin)
+{
+	if (is_slow(i))
+		wait_behind(begin + 10 * MS, begin + 20 * MS, planted_thief);
+}
+
+static void a_cpu_that_khugepaged_takes_contributes(void **state)
+{
+	(void)state;
+	planted_thief = KHUGEPAGED;
+	make_case(steal_in_slow_steps, HAS_ALL);
+	judge();
+	assert_int_equal(thp.answer, TL_THP_IS_CONTRIBUTING);
+	/* 10 ms of 25 */
+	assert_float_equal(thp.share, 0.4, 0.01);
+	assert_float_equal(thp.mechanism_share[TL_THP_STOLEN], thp.share, 1e-9);
+}
+
+static void a_cpu_that_others_take_does_not(void **state)
+{
+	(void)state;
+	planted_thief = HOG;
+	make_case(steal_in_slow_steps, HAS_ALL);
+	judge();
+	assert_int_equal(thp.answer, TL_THP_IS_NOT_SUPPORTED);
+	assert_true(contradicts("CPU that others have"));
+}
+
+/* ---- what was not recorded ---- */
+
+static void nothing(int64_t i, int64_t begin)
+{
+	(void)i;
+	(void)begin;
+}
+
+static void a_recording_of_one_process_cannot_show_khugepaged(void **state)
+{
+	(void)state;
+	make_case(spin_without_collapses, HAS_SWITCHES);
+	judge();
+	assert_false(thp.sees_activity);
+	assert_false(thp.is_seen[TL_THP_LOCK]);
+	assert_true(misses("-e huge_memory:mm_collapse_huge_page"));
+	assert_true(misses("-a -g"));
+	assert_int_not_equal(thp.answer, TL_THP_IS_CONFIRMED);
+	assert_int_not_equal(thp.answer, TL_THP_IS_NOT_SUPPORTED);
+}
+
+static void a_trace_alone_shows_nothing(void **state)
+{
+	(void)state;
+	write_trace();
+	judge();
+	assert_int_equal(thp.answer, TL_THP_IS_NOT_OBSERVABLE);
+	assert_true(isnan(thp.share));
+	assert_true(misses("sched:sched_switch"));
+}
+
+static void write_calls(int64_t slow_ns)
+{
+	begin_source("strace.log");
+	for (int64_t i = 0; i < STEPS; i++) {
+		struct tl_event ev = { .kind = TL_EVENT_SYSCALL,
+				       .has_ts = true,
+				       .ts = begin_of(i) + 10 * MS };
+
+		ev.syscall.task = (struct tl_task) { SELF, SELF };
+		ev.syscall.duration_ns = is_slow(i) ? slow_ns : MS;
+		ev.syscall.name = "munmap";
+		ev.syscall.name_length = 6;
+		emit(&ev);
+	}
+	end_source();
+}
+
+static void long_calls_in_a_tracers_log_are_possible_at_most(void **state)
+{
+	(void)state;
+	write_trace();
+	write_calls(24 * MS);
+	judge();
+	assert_int_equal(thp.answer, TL_THP_IS_POSSIBLE);
+	/* 23 ms of 25 */
+	assert_float_equal(line("munmap")->share, 0.92, 0.01);
+	assert_false(line("munmap")->is_counted);
+}
+
+static void short_calls_in_a_tracers_log_say_nothing(void **state)
+{
+	(void)state;
+	write_trace();
+	write_calls(MS);
+	judge();
+	assert_int_equal(thp.answer, TL_THP_IS_NOT_OBSERVABLE);
+}
+
+static void slow_steps_without_activity_are_not_supported(void **state)
+{
+	(void)state;
+	make_case(nothing, HAS_ALL);
+	judge();
+	assert_int_equal(thp.answer, TL_THP_IS_NOT_SUPPORTED);
+	assert_string_equal(thp.reason, "nothing of it happened");
+}
+
+static void without_steps_there_is_no_answer(void **state)
+{
+	static const struct tl_thp_options all = { 0 };
+
+	(void)state;
+	assert_int_equal(tl_thp(store, &all, &thp, &err), TL_NOTHING);
+	assert_non_null(strstr(err.text, "no training steps"));
+}
+
+#define CASE(test) cmocka_unit_test_setup_teardown(test, setup, finish)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		CASE(waits_on_the_cpu_for_a_collapse_are_confirmed),
+		CASE(the_same_waits_without_collapses_are_the_jobs_own),
+		CASE(waits_that_meet_collapses_by_chance_do_not_count),
+		CASE(waits_asleep_are_exact),
+		CASE(locks_of_the_program_are_not_those_of_memory),
+		CASE(compaction_for_a_huge_page_is_confirmed),
+		CASE(compaction_for_another_order_is_not_huge_pages),
+		CASE(reclaim_of_small_pages_is_not_huge_pages),
+		CASE(reclaim_for_huge_pages_is_confirmed),
+		CASE(a_cpu_that_khugepaged_takes_contributes),
+		CASE(a_cpu_that_others_take_does_not),
+		CASE(a_recording_of_one_process_cannot_show_khugepaged),
+		CASE(a_trace_alone_shows_nothing),
+		CASE(long_calls_in_a_tracers_log_are_possible_at_most),
+		CASE(short_calls_in_a_tracers_log_say_nothing),
+		CASE(slow_steps_without_activity_are_not_supported),
+		CASE(without_steps_there_is_no_answer),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
