@@ -125,8 +125,8 @@ struct command {
 		   struct tl_error *err);
 };
 
-extern const struct command cmd_import, cmd_info, cmd_steps, cmd_syscalls, cmd_thp, cmd_collapse,
-	cmd_events, cmd_generate;
+extern const struct command cmd_import, cmd_info, cmd_steps, cmd_syscalls, cmd_explain, cmd_thp,
+	cmd_collapse, cmd_events, cmd_generate;
 
 extern const struct command *const commands[];	      /* ends with NULL; shown in this order */
 const struct command *command_find(const char *name); /* NULL: there is none */

@@ -6,8 +6,8 @@
 #include <string.h>
 
 const struct command *const commands[] = {
-	&cmd_import,   &cmd_info,   &cmd_steps,	   &cmd_syscalls, &cmd_thp,
-	&cmd_collapse, &cmd_events, &cmd_generate, NULL,
+	&cmd_import, &cmd_info,	    &cmd_steps,	 &cmd_syscalls, &cmd_explain,
+	&cmd_thp,    &cmd_collapse, &cmd_events, &cmd_generate, NULL,
 };
 
 const struct command *command_find(const char *name)

@@ -497,7 +497,6 @@ int tl_step_view_load(struct tl_step_view *view, struct tl_store *store,
 
 	memset(view, 0, sizeof(*view));
 	view->store = store;
-	view->residual_ns = -1;
 	opt = opt ? opt : &none;
 	/* raw recordings come without indexes: what is asked next needs them */
 	if (tl_store_is_temporary(store))

@@ -128,6 +128,8 @@ struct tl_view_kernel { /* work of an accelerator, by begin */
 #define TL_VIEW_DAEMONS	       4096u /* switches of khugepaged and the like would be seen */
 #define TL_VIEW_KERNEL_SYMBOLS 8192u /* frames of the kernel have names */
 
+#define TL_VIEW_SOURCE_MAX 8 /* of steps, states, calls, spans, samples, memory management */
+
 struct tl_step_view {
 	struct tl_store *store;
 	struct tl_view_step *steps; /* in order of time, without overlap */
@@ -163,10 +165,9 @@ struct tl_step_view {
 	size_t kernel_count;
 	struct tl_view_thread *threads;
 	size_t thread_count;
-	/* Clocks of the sources that are joined here, where they differ from that of the steps. */
-	bool has_assumed_clock; /* one of them is only assumed: nothing may be concluded */
-	int64_t residual_ns;	/* the largest of them; -1 unknown */
-	const char *assumed_source;
+	/* The sources whose times are laid beside each other: ask tl_clock_join what that is worth. */
+	int64_t joined[TL_VIEW_SOURCE_MAX];
+	size_t joined_count;
 
 	struct tl_interner texts;
 	struct tl_arena arena;

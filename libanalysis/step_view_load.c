@@ -42,48 +42,16 @@ static int intern_column(struct tl_step_view *view, struct tl_statement *st, int
 	return tl_intern(&view->texts, text ? text : "", text ? length : 0, id, err);
 }
 
-/* ---- clocks ---- */
+/* ---- sources ---- */
 
-enum { CLOCK_METHOD, CLOCK_RESIDUAL, CLOCK_PATH };
-
-/* The times of another source are laid beside the steps: how well can that be done? */
-static int join_source(struct tl_step_view *view, int64_t source_id, struct tl_error *err)
+static void join_source(struct tl_step_view *view, int64_t source_id)
 {
-	struct tl_statement *st;
-	int ret;
+	size_t i = 0;
 
-	if (source_id == view->source_id)
-		return TL_OK;
-	ret = tl_statement_open(&st, view->store,
-				"SELECT clock_method, clock_residual_ns, path FROM source "
-				"WHERE source_id IN (?1, ?2) ORDER BY source_id = ?2",
-				"clock_method clock_residual_ns path", err);
-	if (ret < 0)
-		return ret;
-	tl_bind_i64(st, 1, source_id);
-	tl_bind_i64(st, 2, view->source_id);
-	while ((ret = tl_statement_step(st, err)) > 0) {
-		size_t length;
-		const char *method = tl_column_text(st, CLOCK_METHOD, &length);
-		int64_t residual = column_or(st, CLOCK_RESIDUAL, -1);
-
-		if (residual > view->residual_ns)
-			view->residual_ns = residual;
-		if (method && length == 7 && !memcmp(method, "assumed", 7) &&
-		    !view->has_assumed_clock) {
-			const char *path = tl_column_text(st, CLOCK_PATH, &length);
-
-			view->has_assumed_clock = true;
-			view->assumed_source = tl_arena_copy(&view->arena, path ? path : "",
-							     path ? length : 0, err);
-			if (!view->assumed_source)
-				ret = TL_NOMEM;
-		}
-		if (ret < 0)
-			break;
-	}
-	tl_statement_close(st);
-	return ret;
+	while (i < view->joined_count && view->joined[i] != source_id)
+		i++;
+	if (i == view->joined_count && i < TL_VIEW_SOURCE_MAX)
+		view->joined[view->joined_count++] = source_id;
 }
 
 /* The best source of several: the first row's first column, 0 if there is none. */
@@ -101,7 +69,9 @@ static int best_source(struct tl_step_view *view, const char *sql, int64_t *sour
 	if (ret > 0)
 		*source_id = tl_column_i64(st, 0);
 	tl_statement_close(st);
-	return ret < 0 ? ret : *source_id ? join_source(view, *source_id, err) : TL_OK;
+	if (*source_id)
+		join_source(view, *source_id);
+	return ret < 0 ? ret : TL_OK;
 }
 
 static int exists(struct tl_step_view *view, const char *sql, int64_t parameter, unsigned flag,
@@ -194,10 +164,13 @@ int tl_view_load_states(struct tl_step_view *view, struct tl_error *err)
 	struct tl_statement *st = NULL;
 	size_t capacity = 0;
 	int64_t source;
-	int ret = best_source(view,
-			      "SELECT source_id AS source FROM thread_state WHERE thread_id = ? "
-			      "GROUP BY source_id ORDER BY count(*) DESC, source_id LIMIT 1",
-			      &source, err);
+	int ret;
+
+	join_source(view, view->source_id);
+	ret = best_source(view,
+			  "SELECT source_id AS source FROM thread_state WHERE thread_id = ? "
+			  "GROUP BY source_id ORDER BY count(*) DESC, source_id LIMIT 1",
+			  &source, err);
 
 	if (ret < 0 || !source)
 		return ret;
@@ -517,7 +490,8 @@ struct sums {
 	int64_t max;
 };
 
-#define SUM_MAX (INT64_C(1) << 28) /* more rows than this are taken for damage */
+#define SUM_MAX	      (INT64_C(1) << 28) /* more rows than this are taken for damage */
+#define PERIOD_MAX_NS 1000000000	 /* of a sample of time; sums must not overflow */
 
 struct sample_event {
 	int64_t event_id, source_id, frequency;
@@ -626,9 +600,9 @@ static int add_samples(struct tl_step_view *view, size_t *capacity, struct tl_st
 		if (ret == TL_OK)
 			view->samples[view->sample_count++] = (struct tl_view_sample) {
 				.ts = e->ts,
-				.weight_ns = event->is_ns && e->period < INT64_MAX / 4
-						     ? (int64_t)e->period
-						     : usual,
+				.weight_ns = !event->is_ns		 ? usual
+					     : e->period < PERIOD_MAX_NS ? (int64_t)e->period
+									 : PERIOD_MAX_NS,
 				.stack_id = sums->by_id[e->sum_id].stack_id,
 			};
 	}
@@ -654,7 +628,7 @@ int tl_view_load_samples(struct tl_step_view *view, struct tl_error *err)
 	int ret = entries ? choose_event(view, &event, err) : TL_NOMEM;
 
 	if (ret == TL_OK && event.event_id)
-		ret = join_source(view, event.source_id, err);
+		join_source(view, event.source_id);
 	if (ret == TL_OK && event.event_id)
 		ret = load_sums(view, event.event_id, &sums, err);
 	if (ret == TL_OK && event.event_id)

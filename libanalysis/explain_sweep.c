@@ -1,0 +1,131 @@
+/*
+ * explain_sweep.c - the spans that a sweep over steps looks at: memory management, system calls,
+ * operators, who had the CPU, and what the device did. Declared in explain_private.h.
+ */
+#include "explain_private.h"
+
+#include <stdlib.h>
+
+/* Adds a span; those without a length are no time. */
+static void put(struct tl_span *spans, size_t *count, int64_t begin, int64_t end, uint32_t label)
+{
+	if (end > begin)
+		spans[(*count)++] = (struct tl_span) { begin, end, label };
+}
+
+static size_t add_work(struct tl_span *spans, const struct tl_step_view *v)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < v->activity_count; i++) {
+		const struct tl_view_activity *a = &v->activities[i];
+		int32_t order = a->order < 0 || a->order > 64 ? -1 : a->order;
+
+		if (a->is_own && (a->kind == TL_MM_COMPACTION || a->kind == TL_MM_RECLAIM))
+			put(spans, &count, a->begin_ns, a->end_ns, WORK_LABEL(a->kind, order));
+	}
+	return count;
+}
+
+/* The device is busy, or idle until a launch came (it starved), or after it (latency). */
+static size_t add_device(struct tl_span *spans, const struct tl_step_view *v)
+{
+	int64_t end = INT64_MIN;
+	size_t count = 0;
+
+	for (size_t i = 0; i < v->kernel_count; i++) {
+		const struct tl_view_kernel *k = &v->kernels[i];
+		int64_t begin = k->begin_ns > end ? k->begin_ns : end;
+
+		if (end != INT64_MIN && k->begin_ns > end) {
+			int64_t launch = k->launch_ns;
+
+			if (launch == INT64_MIN) {
+				put(spans, &count, end, k->begin_ns, DEVICE_UNKNOWN);
+			} else {
+				launch = launch < end		? end
+					 : launch > k->begin_ns ? k->begin_ns
+								: launch;
+				put(spans, &count, end, launch, DEVICE_STARVED);
+				put(spans, &count, launch, k->begin_ns, DEVICE_LATENCY);
+			}
+		}
+		put(spans, &count, begin, k->end_ns, DEVICE_BUSY);
+		end = k->end_ns > end ? k->end_ns : end;
+	}
+	return count;
+}
+
+static int compare_spans(const void *a, const void *b)
+{
+	const struct tl_span *x = a, *y = b;
+
+	if (x->begin_ns != y->begin_ns)
+		return x->begin_ns < y->begin_ns ? -1 : 1;
+	if (x->end_ns != y->end_ns)
+		return x->end_ns > y->end_ns ? -1 : 1;
+	return (x->label > y->label) - (x->label < y->label);
+}
+
+int tl_sweep_spans(struct sweep *s, struct tl_error *err)
+{
+	const struct tl_step_view *v = s->view;
+	const size_t capacity[SPAN_KIND_COUNT] = { v->activity_count, v->call_count, v->op_count,
+						   v->run_count, 3 * v->kernel_count };
+	size_t counts[SPAN_KIND_COUNT] = { 0 };
+
+	for (int i = 0; i < SPAN_KIND_COUNT; i++) {
+		s->spans[i] = tl_alloc(capacity[i], sizeof(*s->spans[i]), err);
+		if (!s->spans[i])
+			return TL_NOMEM;
+	}
+	counts[SPANS_WORK] = add_work(s->spans[SPANS_WORK], v);
+	for (size_t i = 0; i < v->call_count; i++)
+		put(s->spans[SPANS_CALLS], &counts[SPANS_CALLS], v->calls[i].begin_ns,
+		    v->calls[i].end_ns, v->calls[i].name);
+	for (size_t i = 0; i < v->op_count; i++)
+		put(s->spans[SPANS_OPS], &counts[SPANS_OPS], v->ops[i].begin_ns, v->ops[i].end_ns,
+		    v->ops[i].name);
+	for (size_t i = 0; i < v->run_count; i++)
+		put(s->spans[SPANS_RUNS], &counts[SPANS_RUNS], v->runs[i].begin_ns,
+		    v->runs[i].end_ns, v->runs[i].thread);
+	counts[SPANS_DEVICE] = add_device(s->spans[SPANS_DEVICE], v);
+	/* calls and operators are sorted by begin, the longest first, as they were loaded */
+	if (counts[SPANS_WORK] > 1)
+		qsort(s->spans[SPANS_WORK], counts[SPANS_WORK], sizeof(struct tl_span),
+		      compare_spans);
+	if (counts[SPANS_RUNS] > 1)
+		qsort(s->spans[SPANS_RUNS], counts[SPANS_RUNS], sizeof(struct tl_span),
+		      compare_spans);
+	for (int i = 0; i < SPAN_KIND_COUNT; i++) {
+		s->cursors[i].spans = s->spans[i];
+		s->cursors[i].count = counts[i];
+	}
+	return TL_OK;
+}
+
+void tl_sweep_device(struct tl_device_time *time, uint32_t label, int64_t ns)
+{
+	if (label == DEVICE_BUSY)
+		time->busy_ns += ns;
+	else if (label == DEVICE_STARVED)
+		time->starved_ns += ns;
+	else if (label == DEVICE_LATENCY)
+		time->latency_ns += ns;
+	else
+		time->unknown_ns += ns;
+}
+
+void tl_sweep_release(struct sweep *s)
+{
+	for (int i = 0; i < SPAN_KIND_COUNT; i++) {
+		free(s->spans[i]);
+		tl_span_release(&s->cursors[i]);
+	}
+	for (size_t i = 0; i < s->bucket_count; i++)
+		free(s->buckets[i].pooled);
+	free(s->buckets);
+	free(s->shares);
+	free(s->seen);
+	tl_index_release(&s->bucket_index);
+}

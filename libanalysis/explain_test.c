@@ -1,0 +1,395 @@
+/*
+ * explain_test.c - the answer of tl_explain on a case made by hand, where every part is known by
+ * counting; and the innermost of spans against tl_partition.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "analysis.h"
+#include "explain_parts.h"
+#include "partition.h"
+#include "random.h"
+
+#define US INT64_C(1000)
+#define MS INT64_C(1000000)
+
+static struct tl_store *store;
+static struct tl_writer *writer;
+static struct tl_explain answer;
+static struct tl_error err;
+
+static int setup(void **state)
+{
+	(void)state;
+	memset(&err, 0, sizeof(err));
+	memset(&answer, 0, sizeof(answer));
+	return tl_store_open_temporary(&store, &err);
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	tl_explain_release(&answer);
+	tl_store_close(store);
+	return 0;
+}
+
+/* ---- a case by hand ---- */
+
+static void emit(const struct tl_event *ev)
+{
+	struct tl_sink *sink = tl_writer_sink(writer);
+
+	assert_int_equal(sink->emit(sink, ev, &err), TL_OK);
+}
+
+static void begin_source(const char *name)
+{
+	const struct tl_source_description source = { .path = name, .importer = "test" };
+	const struct tl_writer_options opt = { .symbols.no_symbols = true };
+
+	assert_int_equal(tl_writer_begin(&writer, store, &source, &opt, &err), TL_OK);
+	emit(&(struct tl_event) {
+		.kind = TL_EVENT_CLOCK,
+		.clock = { .name = "test", .method = TL_CLOCK_EXACT, .why = "made so" } });
+}
+
+static void end_source(void)
+{
+	const struct tl_import_result result = { .records = 1 };
+
+	assert_int_equal(tl_writer_commit(writer, &result, &err), TL_OK);
+}
+
+static void comm(int32_t tid, const char *name)
+{
+	emit(&(struct tl_event) { .kind = TL_EVENT_COMM,
+				  .ts = INT64_MIN,
+				  .comm = { .task = { tid, tid }, .name = name } });
+}
+
+static void switch_to(int64_t ts, int32_t prev, enum tl_switch_state prev_state, int32_t next)
+{
+	emit(&(struct tl_event) { .kind = TL_EVENT_SWITCH,
+				  .has_ts = true,
+				  .ts = ts,
+				  .sched_switch = { .cpu = 0,
+						    .has_prev = true,
+						    .has_next = true,
+						    .prev = { prev, prev },
+						    .next = { next, next },
+						    .prev_state = prev_state } });
+}
+
+static void wake(int64_t ts, int32_t waker, int32_t wakee)
+{
+	emit(&(struct tl_event) { .kind = TL_EVENT_WAKEUP,
+				  .has_ts = true,
+				  .ts = ts,
+				  .wakeup = { .cpu = 0,
+					      .target_cpu = 0,
+					      .waker = { waker, waker },
+					      .wakee_tid = wakee,
+					      .is_waking = true } });
+}
+
+static void call(int32_t tid, const char *name, int64_t ts, int64_t duration)
+{
+	emit(&(struct tl_event) { .kind = TL_EVENT_SYSCALL,
+				  .has_ts = true,
+				  .ts = ts,
+				  .syscall = { .task = { tid, tid },
+					       .duration_ns = duration,
+					       .name = name,
+					       .name_length = strlen(name),
+					       .has_result = true } });
+}
+
+enum { TRAINER = 100, THIEF = 200, STEPS = 40, SLOW_FROM = 30 };
+
+/*
+ * Steps of thread 100 on CPU 0, one every 50 ms from 1 s on. In each it calls futex after 1 ms, runs
+ * 10 us in it, and sleeps; 200 has the CPU and wakes it, 300 us later it gets the CPU back, runs 20 us
+ * in the call, and 5 ms after it. Good steps sleep for 2 ms, slow ones for 12.
+ */
+static int64_t sleep_of(int i)
+{
+	return i < SLOW_FROM ? 2 * MS : 12 * MS;
+}
+
+static int64_t step_begin(int i)
+{
+	return 1000 * MS + 50 * MS * i;
+}
+
+static int64_t step_length(int i)
+{
+	return MS + 10 * US + sleep_of(i) + 300 * US + 20 * US + 5 * MS;
+}
+
+static void add_sched(bool has_calls)
+{
+	comm(TRAINER, "trainer");
+	comm(THIEF, "thief");
+	switch_to(900 * MS, THIEF, TL_SWITCH_RUNNABLE, TRAINER);
+	for (int i = 0; i < STEPS; i++) {
+		int64_t out = step_begin(i) + MS + 10 * US, woken = out + sleep_of(i);
+
+		if (has_calls)
+			call(TRAINER, "futex", out - 10 * US, sleep_of(i) + 330 * US);
+		switch_to(out, TRAINER, TL_SWITCH_SLEEPING, THIEF);
+		wake(woken, THIEF, TRAINER);
+		switch_to(woken + 300 * US, THIEF, TL_SWITCH_RUNNABLE, TRAINER);
+	}
+	switch_to(step_begin(STEPS), TRAINER, TL_SWITCH_EXITING, THIEF);
+	switch_to(step_begin(STEPS) + MS, THIEF, TL_SWITCH_EXITING, 0);
+	switch_to(step_begin(STEPS) + 2 * MS, 0, TL_SWITCH_RUNNABLE, THIEF);
+}
+
+static void add_steps(bool has_operator)
+{
+	emit(&(struct tl_event) { .kind = TL_EVENT_TRACK,
+				  .track = { .kind = TL_TRACK_THREAD,
+					     .task = { TRAINER, TRAINER },
+					     .key_pid = "100",
+					     .key_tid = "100",
+					     .device = -1,
+					     .stream = -1 } });
+	for (int i = 0; i < STEPS; i++) {
+		struct tl_event ev = { .kind = TL_EVENT_SLICE, .has_ts = true };
+		char name[32];
+
+		snprintf(name, sizeof(name), "ProfilerStep#%d", i);
+		ev.ts = step_begin(i);
+		ev.slice.class_ = TL_SLICE_ANNOTATION;
+		ev.slice.duration_ns = step_length(i);
+		ev.slice.name = name;
+		ev.slice.name_length = strlen(name);
+		ev.slice.has_step = true;
+		ev.slice.step = i;
+		ev.slice.stream = -1;
+		emit(&ev);
+		if (!has_operator)
+			continue;
+		/* the operator covers the call and all that is before it */
+		ev.slice.class_ = TL_SLICE_OPERATOR;
+		ev.slice.duration_ns = step_length(i) - 5 * MS;
+		ev.slice.name = "aten::wait";
+		ev.slice.name_length = strlen("aten::wait");
+		ev.slice.has_step = false;
+		emit(&ev);
+	}
+}
+
+static void make_case(bool has_sched, bool has_calls, bool has_operator)
+{
+	begin_source("trace.json");
+	add_steps(has_operator);
+	end_source();
+	if (!has_sched && !has_calls)
+		return;
+	begin_source("perf.data");
+	if (has_sched) {
+		add_sched(has_calls);
+	} else {
+		comm(TRAINER, "trainer");
+		for (int i = 0; i < STEPS; i++)
+			call(TRAINER, "futex", step_begin(i) + MS, sleep_of(i) + 330 * US);
+	}
+	end_source();
+}
+
+static int ask(const char *thread)
+{
+	const struct tl_explain_options opt = { .thread = thread };
+
+	return tl_explain(store, &opt, &answer, &err);
+}
+
+/* Of a step the time of a cause. */
+static int64_t time_of(int step, const char *cause)
+{
+	for (size_t c = 0; c < answer.cause_count; c++)
+		if (!strcmp(answer.causes[c].cause, cause))
+			return answer.steps[step].cause_ns[c];
+	return 0;
+}
+
+static const struct tl_explain_part *part_of(const char *state, const char *cause)
+{
+	for (size_t i = 0; i < answer.part_count; i++)
+		if (answer.parts[i].state && !strcmp(answer.parts[i].cause, cause) &&
+		    !strcmp(answer.parts[i].state, state))
+			return &answer.parts[i];
+	return NULL;
+}
+
+/* ---- tests ---- */
+
+static void every_nanosecond_of_a_step_has_the_part_that_it_was_made_of(void **state)
+{
+	(void)state;
+	make_case(true, true, false);
+	assert_int_equal(ask(NULL), TL_OK);
+	assert_int_equal(answer.slow_count, STEPS - SLOW_FROM);
+	assert_int_equal(answer.good_count, SLOW_FROM);
+	for (int i = 0; i < STEPS; i++) {
+		assert_int_equal(time_of(i, "futex"), sleep_of(i));
+		assert_int_equal(time_of(i, "cpu_other"), 300 * US);
+		assert_int_equal(time_of(i, "syscall"), 30 * US);
+		assert_int_equal(time_of(i, "running"), 6 * MS);
+	}
+}
+
+static void what_the_slow_steps_wait_for_comes_first(void **state)
+{
+	(void)state;
+	make_case(true, true, false);
+	assert_int_equal(ask(NULL), TL_OK);
+	assert_string_equal(answer.causes[0].cause, "futex");
+	assert_float_equal(answer.causes[0].difference_ns, 10.0 * MS, 1);
+	assert_float_equal(answer.causes[0].share, 1.0, 1e-9);
+	assert_true(answer.causes[0].is_named);
+	assert_false(answer.causes[1].is_named);
+	assert_string_equal(part_of("sleeping", "futex")->name, "futex");
+	assert_non_null(strstr(answer.verdict, "futex"));
+}
+
+static void who_had_the_cpu_and_who_woke_is_named(void **state)
+{
+	(void)state;
+	make_case(true, true, false);
+	assert_int_equal(ask(NULL), TL_OK);
+	assert_string_equal(part_of("runnable", "cpu_other")->name, "thief");
+	assert_int_equal(answer.waker_count, 1);
+	assert_string_equal(answer.wakers[0].chain, "thief (running)");
+	assert_int_equal(answer.wakers[0].count, STEPS - SLOW_FROM);
+	assert_float_equal(answer.wakers[0].slow_ns, 12.0 * MS, 1);
+}
+
+static void without_calls_a_sleep_without_a_stack_is_for_nothing_that_is_known(void **state)
+{
+	(void)state;
+	make_case(true, false, false);
+	assert_int_equal(ask(NULL), TL_OK);
+	assert_string_equal(answer.causes[0].cause, "waiting");
+	assert_int_equal(time_of(STEPS - 1, "waiting"), 12 * MS);
+	assert_int_equal(time_of(STEPS - 1, "running"), 6 * MS + 30 * US);
+}
+
+static void without_switches_calls_and_operators_are_wall_time(void **state)
+{
+	(void)state;
+	make_case(false, true, true);
+	assert_int_equal(ask(NULL), TL_OK);
+	assert_string_equal(answer.causes[0].cause, "syscall");
+	assert_string_equal(answer.parts[0].state, "wall");
+	assert_int_equal(time_of(0, "syscall"), 2 * MS + 330 * US);
+	assert_int_equal(time_of(0, "operator"), MS);
+	assert_int_equal(time_of(0, "launch_gap"), 5 * MS);
+	assert_non_null(strstr(answer.notes[0], "sched:sched_switch"));
+}
+
+static void steps_alone_explain_nothing_and_it_is_said_what_to_record(void **state)
+{
+	(void)state;
+	make_case(false, false, false);
+	assert_int_equal(ask(NULL), TL_NOTHING);
+	assert_non_null(strstr(err.text, "perf record"));
+}
+
+static void a_thread_that_is_not_there_is_nothing(void **state)
+{
+	(void)state;
+	make_case(true, true, false);
+	assert_int_equal(ask("nosuch"), TL_NOTHING);
+	memset(&err, 0, sizeof(err));
+	assert_int_equal(ask("4711"), TL_NOTHING);
+	memset(&err, 0, sizeof(err));
+	assert_int_equal(ask("("), TL_USAGE);
+}
+
+static void another_thread_may_be_asked_for(void **state)
+{
+	(void)state;
+	make_case(true, true, false);
+	assert_int_equal(ask("thi.f"), TL_OK);
+	assert_int_equal(answer.tid, THIEF);
+	assert_int_equal(time_of(0, "running"), sleep_of(0) + 300 * US);
+}
+
+/* ---- spans ---- */
+
+enum { SPANS = 60, SPAN_END = 300 };
+
+static int by_begin(const void *a, const void *b)
+{
+	const struct tl_span *x = a, *y = b;
+
+	if (x->begin_ns != y->begin_ns)
+		return x->begin_ns < y->begin_ns ? -1 : 1;
+	if (x->end_ns != y->end_ns)
+		return x->end_ns > y->end_ns ? -1 : 1;
+	return x->label < y->label ? -1 : 1;
+}
+
+static void the_innermost_span_is_the_one_of_the_partition(void **state)
+{
+	struct tl_random rng = { 5 };
+
+	(void)state;
+	for (int round = 0; round < 300; round++) {
+		struct tl_span spans[SPANS];
+		struct tl_interval intervals[SPANS];
+		struct tl_partition p;
+		struct tl_span_cursor c = { .spans = spans, .count = SPANS };
+		size_t at = 0;
+
+		for (uint32_t i = 0; i < SPANS; i++) {
+			spans[i].begin_ns = tl_random_below(&rng, SPAN_END);
+			spans[i].end_ns = spans[i].begin_ns + 1 + tl_random_below(&rng, 80);
+			spans[i].label = i;
+		}
+		qsort(spans, SPANS, sizeof(spans[0]), by_begin);
+		for (uint32_t i = 0; i < SPANS; i++)
+			intervals[i] = (struct tl_interval) { spans[i].begin_ns, spans[i].end_ns, 0,
+							      spans[i].label };
+		assert_int_equal(tl_partition(&p, 0, SPAN_END, intervals, SPANS, &err), TL_OK);
+		for (int64_t t = 0, until; t < SPAN_END; t = until) {
+			uint32_t label;
+
+			assert_int_equal(tl_span_at(&c, t, &label, &until, &err), TL_OK);
+			assert_true(until > t);
+			while (p.pieces[at].end_ns <= t)
+				at++;
+			assert_int_equal(label, p.pieces[at].label);
+		}
+		tl_span_release(&c);
+		tl_partition_release(&p);
+	}
+}
+
+int main(void)
+{
+#define CASE_TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		CASE_TEST(every_nanosecond_of_a_step_has_the_part_that_it_was_made_of),
+		CASE_TEST(what_the_slow_steps_wait_for_comes_first),
+		CASE_TEST(who_had_the_cpu_and_who_woke_is_named),
+		CASE_TEST(without_calls_a_sleep_without_a_stack_is_for_nothing_that_is_known),
+		CASE_TEST(without_switches_calls_and_operators_are_wall_time),
+		CASE_TEST(steps_alone_explain_nothing_and_it_is_said_what_to_record),
+		CASE_TEST(a_thread_that_is_not_there_is_nothing),
+		CASE_TEST(another_thread_may_be_asked_for),
+		cmocka_unit_test(the_innermost_span_is_the_one_of_the_partition),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,346 @@
+/*
+ * explain_words.c - the answer of tl_explain in words: parts, the verdict, and what could not be told
+ * apart with what to record for it. Declared in explain_answer.h.
+ */
+#include "explain_answer.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TOLD_MAX     4	  /* causes in the verdict */
+#define DETAIL_MAX   3	  /* parts of a cause */
+#define WORTH	     0.05 /* of the difference: less is not told */
+#define UNKNOWN_MUCH 0.05 /* of the slow steps' time */
+
+void tl_explain_put_ns(struct tl_text *text, double ns)
+{
+	static const struct {
+		double from, unit;
+		const char *name;
+	} units[] = { { 1e9, 1e9, "s" }, { 1e6, 1e6, "ms" }, { 1e3, 1e3, "us" }, { 0, 1, "ns" } };
+	size_t i = 0;
+
+	while (fabs(ns) < units[i].from)
+		i++;
+	tl_text_printf(text, "%.3g %s", ns / units[i].unit, units[i].name);
+}
+
+const char *tl_explain_keep(struct tl_explaining *e, struct tl_text *text, struct tl_error *err)
+{
+	const char *copy = NULL;
+
+	if (text->failed)
+		tl_fail(err, TL_NOMEM, "out of memory");
+	else
+		copy = tl_arena_copy(e->arena, text->data ? text->data : "", text->length, err);
+	tl_text_release(text);
+	return copy;
+}
+
+/* ---- parts ---- */
+
+static bool is_cpu(enum tl_part_cause cause)
+{
+	return cause >= TL_CAUSE_CPU_KHUGEPAGED && cause <= TL_CAUSE_CPU_UNSEEN;
+}
+
+/* "running in munmap, waiting for mmap_lock" */
+int tl_explain_part_text(struct tl_explaining *e, const struct tl_part *part, const char **text,
+			 struct tl_error *err)
+{
+	const char *name = part->name ? e->parts.names.strings[part->name - 1].text : NULL;
+	struct tl_text t = { 0 };
+
+	if (is_cpu(part->cause)) {
+		tl_text_puts(&t, tl_part_cause_words(part->cause));
+		if (name &&
+		    (part->cause == TL_CAUSE_CPU_OTHER || part->cause == TL_CAUSE_CPU_OWN ||
+		     part->cause == TL_CAUSE_CPU_KERNEL || part->cause == TL_CAUSE_CPU_FAMILY))
+			tl_text_printf(&t, ": %s", name);
+	} else {
+		static const char *const how[TL_PART_STATE_COUNT] = { "running",
+								      "waiting for a CPU",
+								      "asleep",
+								      "asleep (uninterruptible)",
+								      "off the CPU",
+								      "",
+								      "" };
+
+		tl_text_puts(&t, how[part->state]);
+		if (name && part->cause == TL_CAUSE_OPERATOR)
+			tl_text_printf(&t, "%soperator %s", t.length ? " in " : "", name);
+		else if (name)
+			tl_text_printf(&t, "%sin %s", t.length ? " " : "", name);
+		if (part->cause == TL_CAUSE_SYSCALL || part->cause == TL_CAUSE_OPERATOR)
+			tl_text_puts(&t, t.length ? "" : tl_part_cause_words(part->cause));
+		else
+			tl_text_printf(&t, "%s%s", t.length ? ": " : "",
+				       tl_part_cause_words(part->cause));
+	}
+	*text = tl_explain_keep(e, &t, err);
+	return *text ? TL_OK : TL_NOMEM;
+}
+
+/* ---- the verdict ---- */
+
+static void put_share(struct tl_text *t, const struct tl_explain_part *p)
+{
+	tl_text_printf(t, "%.0f %%", 100 * p->share);
+	if (isfinite(p->share_low))
+		tl_text_printf(t, " (95 %% CI %.0f to %.0f %%)", 100 * p->share_low,
+			       100 * p->share_high);
+}
+
+/* The parts of a cause that make it up, where there is more to say than its name. */
+static void put_details(struct tl_text *t, const struct tl_explain *x,
+			const struct tl_explain_part *cause)
+{
+	size_t told = 0;
+
+	for (size_t i = 0; i < x->part_count && told < DETAIL_MAX; i++) {
+		const struct tl_explain_part *p = &x->parts[i];
+
+		if (strcmp(p->cause, cause->cause) != 0 || !p->name || fabs(p->share) < WORTH / 2 ||
+		    p->share * cause->share < 0)
+			continue;
+		tl_text_puts(t, told++ ? ", " : " [");
+		tl_text_printf(t, "%s%s%s ",
+			       p->state && strcmp(p->state, "runnable") != 0 &&
+					       strcmp(p->state, "wall") != 0
+				       ? p->state
+				       : "",
+			       p->state && strcmp(p->state, "runnable") != 0 &&
+					       strcmp(p->state, "wall") != 0
+				       ? " in "
+				       : "",
+			       p->name);
+		tl_text_puts(t, p->difference_ns >= 0 ? "+" : "");
+		tl_explain_put_ns(t, p->difference_ns);
+	}
+	tl_text_puts(t, told ? "]" : "");
+}
+
+static void put_cause(struct tl_text *t, const struct tl_explain *x,
+		      const struct tl_explain_part *p)
+{
+	put_share(t, p);
+	tl_text_printf(t, ", %s", p->difference_ns >= 0 ? "+" : "");
+	tl_explain_put_ns(t, p->difference_ns);
+	tl_text_printf(t, " a step, is %s", p->text);
+	put_details(t, x, p);
+}
+
+static void put_wall(struct tl_text *t, const struct tl_explain *x)
+{
+	tl_text_printf(t, "%zu slow step%s took ", x->slow_count, x->slow_count == 1 ? "" : "s");
+	tl_explain_put_ns(t, x->slow_ns);
+	tl_text_printf(t, "%s, ", x->slow_count == 1 ? "" : " on average");
+	tl_explain_put_ns(t, x->difference_ns);
+	tl_text_printf(t, " (%.1f %%) longer than %zu good one%s",
+		       100 * x->difference_ns / x->good_ns, x->good_count,
+		       x->good_count == 1 ? "" : "s");
+	if (isfinite(x->low_ns)) {
+		tl_text_puts(t, ", 95 % CI ");
+		tl_explain_put_ns(t, x->low_ns);
+		tl_text_puts(t, " to ");
+		tl_explain_put_ns(t, x->high_ns);
+	}
+	tl_text_puts(t, ". ");
+}
+
+/* Does the slowness of single steps follow the parts that make their mean longer? */
+static void put_dose(struct tl_text *t, const struct tl_explain *x)
+{
+	const struct tl_explain_part *p = &x->causes[0];
+
+	if (x->slow_count >= 3 && fabs(p->share - p->dose_share) > 0.2)
+		tl_text_printf(t,
+			       " From step to step the pattern does not follow: %s makes %.0f %% "
+			       "of the variance.",
+			       p->text, 100 * p->dose_share);
+}
+
+static void put_apart(struct tl_text *t, struct tl_explaining *e)
+{
+	const struct tl_explain *x = e->out;
+
+	for (size_t i = 0; i < e->view.step_count; i++) {
+		const struct tl_view_step *s = &e->view.steps[i];
+		size_t most = 0;
+
+		if (!s->is_apart)
+			continue;
+		for (size_t k = 1; k < e->parts.count; k++)
+			if (e->parts.parts[k].ns[i] > e->parts.parts[most].ns[i])
+				most = k;
+		tl_text_printf(t, " Step %lld (", (long long)s->number);
+		tl_explain_put_ns(t, (double)(s->end_ns - s->begin_ns));
+		tl_text_printf(t,
+			       ") is slow in another way and not among them: %.0f %% of it is %s.",
+			       100.0 * (double)e->parts.parts[most].ns[i] /
+				       (double)(s->end_ns - s->begin_ns),
+			       tl_part_cause_words(e->parts.parts[most].cause));
+		if (x->apart_count > 3) {
+			tl_text_printf(t, " So are %zu more.", x->apart_count - 1);
+			break;
+		}
+	}
+}
+
+int tl_explain_verdict(struct tl_explaining *e, struct tl_error *err)
+{
+	struct tl_explain *x = e->out;
+	struct tl_text t = { 0 };
+	double named = 0;
+	size_t told = 0;
+
+	put_wall(&t, x);
+	for (size_t i = 0; i < x->cause_count && told < TOLD_MAX; i++) {
+		const struct tl_explain_part *p = &x->causes[i];
+
+		if (!p->is_named || fabs(p->share) < WORTH)
+			break;
+		tl_text_puts(&t, told ? "; " : "Of that ");
+		put_cause(&t, x, p);
+		named += p->share;
+		told++;
+	}
+	if (!told)
+		tl_text_puts(&t, "No part of it stands out");
+	tl_text_puts(&t, ".");
+	if (told > 1)
+		tl_text_printf(&t, " Together that names %.0f %%.", 100 * named);
+	if (x->slow_count < 3)
+		tl_text_puts(&t, " So few slow steps give no interval: this is what happened in "
+				 "them, not what is usual.");
+	put_dose(&t, x);
+	put_apart(&t, e);
+	x->verdict = tl_explain_keep(e, &t, err);
+	return x->verdict ? TL_OK : TL_NOMEM;
+}
+
+/* ---- notes ---- */
+
+static int note(struct tl_explaining *e, const char *text, struct tl_error *err)
+{
+	struct tl_explain *x = e->out;
+	int ret = tl_grow(&x->notes, &e->note_capacity, x->note_count + 1, err);
+
+	if (ret == TL_OK) {
+		x->notes[x->note_count] = tl_arena_copy(e->arena, text, strlen(text), err);
+		ret = x->notes[x->note_count++] ? TL_OK : TL_NOMEM;
+	}
+	return ret;
+}
+
+/* What is missing, where it would have told something apart. */
+static int note_missing(struct tl_explaining *e, struct tl_error *err)
+{
+	static const struct {
+		unsigned missing, although;
+		const char *text;
+	} notes[] = {
+		{ TL_VIEW_STATES, 0,
+		  "running and waiting cannot be told apart: no switches of the thread were "
+		  "recorded; record with 'perf record -a -g -k CLOCK_MONOTONIC -e "
+		  "sched:sched_switch -e sched:sched_waking'" },
+		{ TL_VIEW_ALL_CPUS, TL_VIEW_STATES,
+		  "who had the CPU that the thread waited for is not known: only its own switches "
+		  "were recorded; record with 'perf record -a'" },
+		{ TL_VIEW_OFF_STACKS, TL_VIEW_STATES,
+		  "what sleeps were for is known by their system calls only: record switches with "
+		  "call chains (-g)" },
+		{ TL_VIEW_WAKERS, TL_VIEW_STATES,
+		  "who ended the waits, and how much of them was waiting for a CPU, is not known: "
+		  "record with -e sched:sched_waking" },
+		{ TL_VIEW_SAMPLES, TL_VIEW_STATES,
+		  "running time is not divided: no samples of the thread; record with -e "
+		  "cpu-clock/freq=199/ too" },
+		{ TL_VIEW_STACKS, TL_VIEW_SAMPLES,
+		  "page faults and locks on the CPU are not seen: samples have no call chains; "
+		  "record with -g" },
+		{ TL_VIEW_KERNEL_SYMBOLS, TL_VIEW_STACKS,
+		  "functions of the kernel have no names, so locks, page faults and compaction are "
+		  "not seen in samples: record as root with kernel.kptr_restrict=0, or import with "
+		  "--buildid-dir" },
+		{ TL_VIEW_CALLS, TL_VIEW_STATES,
+		  "system calls were not recorded: they are known from samples only; record with -e "
+		  "raw_syscalls:sys_enter -e raw_syscalls:sys_exit --exclude-perf" },
+		{ TL_VIEW_COMPACTION, TL_VIEW_STATES,
+		  "direct compaction is known from samples only: record with -e "
+		  "compaction:mm_compaction_begin -e compaction:mm_compaction_end -e "
+		  "compaction:mm_compaction_try_to_compact_pages" },
+		{ TL_VIEW_RECLAIM, TL_VIEW_STATES,
+		  "direct reclaim is known from samples only: record with -e "
+		  "vmscan:mm_vmscan_direct_reclaim_begin -e vmscan:mm_vmscan_direct_reclaim_end" },
+	};
+	int ret = TL_OK;
+
+	for (size_t i = 0; i < sizeof(notes) / sizeof(notes[0]) && ret == TL_OK; i++) {
+		bool applies = (e->view.has & notes[i].although) == notes[i].although;
+
+		if (applies && !(e->view.has & notes[i].missing))
+			ret = note(e, notes[i].text, err);
+	}
+	return ret;
+}
+
+static int note_counts(struct tl_explaining *e, struct tl_error *err)
+{
+	const struct tl_explain *x = e->out;
+	double per_step = (double)x->sample_count / (double)(x->good_count + x->slow_count);
+	char text[256];
+	int ret = TL_OK;
+
+	if (x->sample_count && per_step < 20) {
+		snprintf(text, sizeof(text),
+			 "%.3g samples a step: how running time is divided is sure over many steps "
+			 "only",
+			 per_step);
+		ret = note(e, text, err);
+	}
+	if (ret == TL_OK && e->view.overlapping_count) {
+		snprintf(text, sizeof(text),
+			 "%zu steps are left out: they begin before the step "
+			 "before them ends",
+			 e->view.overlapping_count);
+		ret = note(e, text, err);
+	}
+	if (ret == TL_OK && e->view.other_series_count) {
+		snprintf(text, sizeof(text),
+			 "%zu other series of steps in the case are not looked at; --rank chooses",
+			 e->view.other_series_count);
+		ret = note(e, text, err);
+	}
+	return ret;
+}
+
+static int note_unknown(struct tl_explaining *e, struct tl_error *err)
+{
+	const struct tl_explain *x = e->out;
+	char text[200];
+
+	for (size_t i = 0; i < x->cause_count; i++) {
+		const struct tl_explain_part *p = &x->causes[i];
+
+		if (strcmp(p->cause, tl_part_cause_name(TL_CAUSE_UNKNOWN)) != 0 ||
+		    p->slow_ns < UNKNOWN_MUCH * x->slow_ns)
+			continue;
+		snprintf(text, sizeof(text),
+			 "%.0f %% of the slow steps' time is not known: records were lost, or the "
+			 "recording does not cover it",
+			 100 * p->slow_ns / x->slow_ns);
+		return note(e, text, err);
+	}
+	return TL_OK;
+}
+
+int tl_explain_notes(struct tl_explaining *e, struct tl_error *err)
+{
+	int ret = note_unknown(e, err);
+
+	if (ret == TL_OK)
+		ret = note_missing(e, err);
+	return ret < 0 ? ret : note_counts(e, err);
+}
