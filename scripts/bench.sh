@@ -2,26 +2,22 @@
 # bench.sh PROGRAM [OUTPUT] - measures the program beside the tools that people use for the same
 # job, on recordings it makes itself. Prints markdown tables; update_readme.sh puts them in README.md.
 #
-# CPU seconds are user + system of all processes of the job, memory is the largest process; both
-# are medians of BENCH_RUNS (5) runs, peers and program taking turns. Peers are measured when they
-# are there: perf, stackcollapse-perf.pl in $FLAMEGRAPH_DIR, inferno-collapse-perf,
-# hotspot-perfparser. BENCH_SECONDS (30) of recording; BENCH_SAMPLES_MAX (10000000) of the series.
+# Measured as bench_measure.sh says. Peers are measured when they are there: perf,
+# stackcollapse-perf.pl in $FLAMEGRAPH_DIR, inferno-collapse-perf, hotspot-perfparser. BENCH_SECONDS
+# (30) of recording; BENCH_SAMPLES_MAX (10000000) of the series.
 # BENCH_RECORDING names a recording to take instead of a new one.
 set -u
 program=$(realpath "${1:?usage: bench.sh PROGRAM [OUTPUT]}") || exit 2
 [ -x "$program" ] || { echo "bench.sh: $program is no program" >&2; exit 2; }
 cd "$(dirname "$0")/.." || exit 2
 out=${2:-$(dirname "$program")/bench}
-runs=${BENCH_RUNS:-5}
 seconds=${BENCH_SECONDS:-30}
 samples_max=${BENCH_SAMPLES_MAX:-10000000}
 export LC_ALL=C
 mkdir -p "$out"
 out=$(realpath "$out")
 
-have() {
-	command -v "$1" >/dev/null 2>&1
-}
+. scripts/bench_measure.sh
 
 for tool in /usr/bin/time awk gcc; do
 	have $tool || { echo "bench.sh: $tool is missing" >&2; exit 2; }
@@ -39,63 +35,11 @@ record() {
 		"$out/bench_load" "$seconds" >&2
 }
 
-# ---- measuring --------------------------------------------------------------------------------------
-median() {
-	sort -n | awk '{ value[NR] = $1 } END { if (NR) print value[int((NR + 1) / 2)] }'
-}
-
-jobs=() tools=() commands=()
-
-# job NAME TOOL COMMAND: COMMAND is for sh, its standard output is thrown away.
-job() {
-	jobs+=("$1")
-	tools+=("$2")
-	commands+=("$3")
-}
-
-# Runs all jobs in turns, so that a change of the machine's mood meets all of them.
-measure() {
-	local run i
-
-	rm -f "$out"/job.*
-	for ((run = 1; run <= runs; run++)); do
-		for i in "${!jobs[@]}"; do
-			rm -f "$out"/scratch*
-			echo "run $run of $runs: ${tools[i]}" >&2
-			if ! /usr/bin/time -o "$out/time" -f '%U %S %M %e' sh -c "${commands[i]}" \
-				>/dev/null 2>"$out/job.$i.stderr"; then
-				echo "bench.sh: failed: ${commands[i]}" >&2
-				tail -n 5 "$out/job.$i.stderr" >&2
-				continue
-			fi
-			awk '{ print $1 + $2, $3 / 1024, $4 }' "$out/time" >>"$out/job.$i"
-		done
-	done
-	rm -f "$out"/scratch*
-}
-
-report() {
-	local i
-
-	echo '| job | tool | CPU s | peak RSS MiB | wall s |'
-	echo '|---|---|---:|---:|---:|'
-	for i in "${!jobs[@]}"; do
-		[ -s "$out/job.$i" ] || continue
-		printf '| %s | %s | %.2f | %.0f | %.2f |\n' "${jobs[i]}" "${tools[i]}" \
-			"$(cut -d' ' -f1 "$out/job.$i" | median)" "$(cut -d' ' -f2 "$out/job.$i" | median)" \
-			"$(cut -d' ' -f3 "$out/job.$i" | median)"
-	done
-}
-
 recording=${BENCH_RECORDING:-$out/mixed.data}
 if [ -z "${BENCH_RECORDING:-}" ] && [ ! -s "$recording" ]; then
 	record -e sched:sched_switch -o "$recording" || exit 1
 fi
 recording=$(realpath "$recording")
-
-q() {
-	printf "'%s'" "$1"
-}
 
 data=$(q "$recording") self=$(q "$program")
 fold='fold, names included'
@@ -131,8 +75,7 @@ measure
 {
 	samples=$("$program" collapse -q --weight count "$recording" 2>/dev/null |
 		awk '{ sum += $NF } END { print sum + 0 }')
-	printf '%s, %s processors, Linux %s, %s; median of %s runs; %s MB with %s samples of the first event.\n\n' \
-		"$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1)" "$(nproc)" "$(uname -r)" \
+	printf '%s, %s; median of %s runs; %s MB with %s samples of the first event.\n\n' "$(machine)" \
 		"$(perf --version 2>/dev/null)" "$runs" "$(($(stat -c %s "$recording") / 1000000))" "$samples"
 	report
 } | tee "$out/bench.md"

@@ -4,7 +4,7 @@
 #
 # NAME is help (what 'traceloom help' prints), demo (what make demo prints), steps (a log of
 # testdata asked which steps were slow), syscalls (one asked which system calls cost time), sql (questions
-# to a recording of testdata), or a table that make bench left beside the program (bench, scale). What
+# to a recording of testdata), or a table that make bench left beside the program (bench, scale, logs, logs_scale). What
 # there is nothing new for stays as it is.
 set -eu
 program=$(realpath "${1:?usage: update_readme.sh PROGRAM}")
@@ -69,15 +69,15 @@ SELECT depth, symbol, dso FROM up JOIN frame_view USING (frame_id) ORDER BY dept
 else
 	echo "update_readme.sh: no sqlite3, or no recording; its output stays as it was" >&2
 fi
-for table in bench scale; do
+for table in bench scale logs logs_scale; do
 	file=$(dirname "$program")/bench/$table.md
 	[ ! -s "$file" ] || cp "$file" "$work/$table"
 done
 
 awk -v work="$work" '
-	/^<!-- [a-z]+:end -->$/ { skipping = 0 }
+	/^<!-- [a-z_]+:end -->$/ { skipping = 0 }
 	!skipping
-	/^<!-- [a-z]+:begin -->$/ {
+	/^<!-- [a-z_]+:begin -->$/ {
 		file = work "/" substr($2, 1, length($2) - 6)
 		if ((getline line < file) > 0) {
 			print line
