@@ -171,7 +171,7 @@ for file in scripts/* .ci/run; do
 	fi
 done
 if command -v shellcheck >/dev/null 2>&1; then
-	shellcheck -f gcc "${scripts[@]}" 2>&1 | verdict 'scripts pass shellcheck'
+	shellcheck -x -f gcc "${scripts[@]}" 2>&1 | verdict 'scripts pass shellcheck'
 else
 	for file in "${scripts[@]}"; do bash -n "$file" 2>&1; done | verdict 'scripts can be parsed'
 fi
