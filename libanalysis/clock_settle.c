@@ -5,6 +5,7 @@
 #include "clock.h"
 
 #include "clock_anchor.h"
+#include "clock_pairs.h"
 #include "steps.h"
 
 static int derive(struct tl_store *store, struct tl_error *err)
@@ -24,6 +25,9 @@ static int settle(struct tl_store *store, struct tl_error *err)
 	bool has_moved = false;
 	int ret = tl_clock_anchor_claims(store, err);
 
+	/* what is anchored need not be matched, and is the measure for what must */
+	if (ret == TL_OK)
+		ret = tl_clock_match_sources(store, err);
 	if (ret == TL_OK)
 		ret = tl_clock_apply(store, &has_moved, err);
 

@@ -171,7 +171,7 @@ static void a_reference_takes_along_what_rests_on_it(void **state)
 	import("b", TL_CLOCK_ASSUMED, 0, -1);
 	claim(2, TL_CLOCK_MATCHED, 25, 1, 10, 1);
 	claim(1, TL_CLOCK_ANCHORED, 5000, 1, 3, 0);
-	assert_int_equal(tl_clock_settle(store, &err), TL_OK);
+	assert_int_equal(tl_clock_apply(store, NULL, &err), TL_OK);
 	assert_int_equal(value("SELECT first_ts FROM source WHERE source_id = 1"), 6000);
 	assert_int_equal(value("SELECT first_ts FROM source WHERE source_id = 2"), 6025);
 }
@@ -183,7 +183,7 @@ static void references_in_a_circle_are_passed_over(void **state)
 	import("b", TL_CLOCK_ASSUMED, 200, -1);
 	claim(1, TL_CLOCK_MATCHED, 25, 1, 10, 2);
 	claim(2, TL_CLOCK_MATCHED, 25, 1, 10, 1);
-	assert_int_equal(tl_clock_settle(store, &err), TL_OK);
+	assert_int_equal(tl_clock_apply(store, NULL, &err), TL_OK);
 	assert_int_equal(value("SELECT count(*) FROM source WHERE clock_method = 'matched'"), 1);
 }
 
@@ -251,7 +251,7 @@ static void a_match_joins_though_nobody_knows_the_date(void **state)
 	import("a", TL_CLOCK_ASSUMED, 0, -1);
 	import("b", TL_CLOCK_ASSUMED, 0, -1);
 	claim(2, TL_CLOCK_MATCHED, 25, 1, 10, 1);
-	assert_int_equal(tl_clock_settle(store, &err), TL_OK);
+	assert_int_equal(tl_clock_apply(store, NULL, &err), TL_OK);
 	join(100, &j);
 	assert_true(j.is_allowed);
 	assert_int_equal(j.method, TL_CLOCK_MATCHED);

@@ -144,6 +144,9 @@ int tl_writer_counter(struct tl_writer *w, const struct tl_event *ev, struct tl_
 
 	if (ret < 0 || !ev->has_ts)
 		return ret;
+	if (c->value != c->value) /* SQLite takes it for NULL */
+		return tl_writer_note(w, TL_DIAGNOSTIC_DAMAGED, "counter values that are no number",
+				      1, "values", NULL, err);
 	ret = tl_writer_text(w, c->name, c->name_length, &values[2], err);
 	if (ret == TL_OK)
 		ret = tl_writer_text(w, c->unit, c->unit ? strlen(c->unit) : 0, &values[3], err);
