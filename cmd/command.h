@@ -125,8 +125,8 @@ struct command {
 		   struct tl_error *err);
 };
 
-extern const struct command cmd_import, cmd_info, cmd_steps, cmd_syscalls, cmd_explain, cmd_thp,
-	cmd_collapse, cmd_events, cmd_generate;
+extern const struct command cmd_import, cmd_info, cmd_align, cmd_steps, cmd_syscalls, cmd_explain,
+	cmd_thp, cmd_collapse, cmd_events, cmd_generate;
 
 extern const struct command *const commands[];	      /* ends with NULL; shown in this order */
 const struct command *command_find(const char *name); /* NULL: there is none */
@@ -193,6 +193,8 @@ int command_parse_range(const char *text, int64_t case_begin_ns, struct tl_time_
 
 /* "10s", "500ms", "1.5" (seconds), also us, ns, m, h; `option` is for the message. */
 int command_parse_duration(const char *option, const char *text, int64_t *ns, struct tl_error *err);
+/* The same, but of any sign, or zero. */
+int command_parse_offset(const char *option, const char *text, int64_t *ns, struct tl_error *err);
 
 /* ---- files of one prefix (siblings.c) ------------------------------------------------------ */
 

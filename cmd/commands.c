@@ -6,7 +6,7 @@
 #include <string.h>
 
 const struct command *const commands[] = {
-	&cmd_import, &cmd_info,	    &cmd_steps,	 &cmd_syscalls, &cmd_explain,
+	&cmd_import, &cmd_info,	    &cmd_align,	 &cmd_steps,	&cmd_syscalls, &cmd_explain,
 	&cmd_thp,    &cmd_collapse, &cmd_events, &cmd_generate, NULL,
 };
 

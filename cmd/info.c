@@ -101,7 +101,12 @@ static int print_source(struct output *output, const struct tl_info_source *s, s
 		cell_text(s->clock_method),
 		cell_text(s->clock_why),
 		cell_if(s->clock_method, s->clock_offset_ns),
+		cell_real(s->clock_slope),
 		cell_not_negative(s->clock_method ? s->clock_residual_ns : -1),
+		cell_positive(s->clock_reference_id),
+		cell_not_negative(s->clock_match_count),
+		s->clock_rival_ratio < 0 ? cell_unknown() : cell_real(s->clock_rival_ratio),
+		cell_text(s->clock_trouble),
 		cell_flag(s->is_complete),
 	};
 
@@ -131,7 +136,12 @@ static int print_sources(struct output *output, const struct tl_info *info, stru
 		{ "clock_method", "clock mapping", COLUMN_TEXT, false },
 		{ "clock_why", "by", COLUMN_TEXT, false },
 		{ "clock_offset_ns", "clock offset", COLUMN_DURATION, false },
+		{ "clock_slope", "clock slope", COLUMN_REAL, false },
 		{ "clock_residual_ns", "clock residual", COLUMN_DURATION, false },
+		{ "clock_reference_id", "against source", COLUMN_INTEGER, false },
+		{ "clock_match_count", "clock matches", COLUMN_INTEGER, false },
+		{ "clock_rival_ratio", "second best", COLUMN_RATIO, false },
+		{ "clock_trouble", "clock trouble", COLUMN_TEXT, false },
 		{ "is_complete", "every sample kept", COLUMN_FLAG, false },
 	};
 	int ret = output_list(output, "sources", "Sources", columns, COUNT(columns), err);

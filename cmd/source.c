@@ -547,6 +547,7 @@ int source_import(struct tl_store *store, char **paths, size_t count,
 
 	for (size_t i = 0; i < count && ret == TL_OK; i++)
 		ret = import_operand(&walk, paths[i], err);
+	/* what is new may tell of the clocks of what was there */
 	if (ret == TL_OK && walk.imported_count)
 		ret = tl_clock_settle(store, err);
 	*imported_count += walk.imported_count;

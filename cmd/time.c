@@ -212,3 +212,11 @@ int command_parse_duration(const char *option, const char *text, int64_t *ns, st
 	return tl_fail(err, TL_USAGE, "%s: '%.100s' is no duration like 10s, 500ms or 1.5", option,
 		       text);
 }
+
+int command_parse_offset(const char *option, const char *text, int64_t *ns, struct tl_error *err)
+{
+	if (parse_units(text, strlen(text), ns))
+		return TL_OK;
+	return tl_fail(err, TL_USAGE, "%s: '%.100s' is no time like 1.5, -10s or 500ms", option,
+		       text);
+}

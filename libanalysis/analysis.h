@@ -804,7 +804,10 @@ struct tl_info_source {
 	int64_t first_ts, last_ts; /* Unix ns */
 	const char *clock_name, *clock_method, *clock_why;
 	int64_t clock_offset_ns, clock_residual_ns; /* residual -1: unknown */
-	bool is_complete;			    /* false: only sums per stack were kept */
+	double clock_slope, clock_rival_ratio;	    /* ratio -1: not matched; see struct tl_clock */
+	int64_t clock_reference_id, clock_match_count;
+	const char *clock_trouble;
+	bool is_complete; /* false: only sums per stack were kept */
 };
 
 struct tl_info_event {

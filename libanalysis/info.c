@@ -78,13 +78,17 @@ static const char source_sql[] =
 				    "s.first_ts AS first, s.last_ts AS last, s.clock_name AS "
 				    "clock, "
 				    "s.clock_method AS method, s.clock_why AS why, "
-				    "s.clock_offset_ns AS offset, s.clock_residual_ns AS residual, "
+				    "s.clock_offset_ns AS offset, s.clock_slope AS slope, "
+				    "s.clock_residual_ns AS residual, s.clock_reference_id AS "
+				    "reference, s.clock_match_count AS matches, "
+				    "s.clock_rival_ratio AS rival, s.clock_trouble AS trouble, "
 				    "s.is_complete AS complete FROM source s LEFT JOIN host h "
 				    "USING (host_id) ORDER BY s.source_id";
 static const char source_columns[] =
 	"source path importer host release arch command recorder size records damaged samples "
 	"untimed "
-	"disorder first last clock method why offset residual complete";
+	"disorder first last clock method why offset slope residual reference matches rival trouble "
+	"complete";
 enum source_column {
 	SOURCE_ID,
 	SOURCE_PATH,
@@ -106,7 +110,12 @@ enum source_column {
 	SOURCE_METHOD,
 	SOURCE_WHY,
 	SOURCE_OFFSET,
+	SOURCE_SLOPE,
 	SOURCE_RESIDUAL,
+	SOURCE_REFERENCE,
+	SOURCE_MATCHES,
+	SOURCE_RIVAL,
+	SOURCE_TROUBLE,
 	SOURCE_COMPLETE
 };
 
@@ -142,7 +151,13 @@ static int on_source(struct loading *l, struct tl_statement *st, struct tl_error
 	s->clock_method = text_of(l, st, SOURCE_METHOD, &failed);
 	s->clock_why = text_of(l, st, SOURCE_WHY, &failed);
 	s->clock_offset_ns = tl_column_i64(st, SOURCE_OFFSET);
+	s->clock_slope = tl_column_double(st, SOURCE_SLOPE);
 	s->clock_residual_ns = i64_or(st, SOURCE_RESIDUAL, -1);
+	s->clock_reference_id = tl_column_i64(st, SOURCE_REFERENCE);
+	s->clock_match_count = i64_or(st, SOURCE_MATCHES, -1);
+	s->clock_rival_ratio =
+		tl_column_is_null(st, SOURCE_RIVAL) ? -1 : tl_column_double(st, SOURCE_RIVAL);
+	s->clock_trouble = text_of(l, st, SOURCE_TROUBLE, &failed);
 	s->is_complete = tl_column_i64(st, SOURCE_COMPLETE) != 0;
 	/* times that nobody could place: they are those of the recorder's own clock */
 	info->has_dates |= s->clock_offset_ns != 0 ||
