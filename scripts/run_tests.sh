@@ -191,7 +191,12 @@ for variant in gcc sanitized; do
 	fi
 	start "$variant archives" scripts/check_archives.sh "$root/$variant/traceloom"
 done
-stage 'comparison with other programs, installation'
+stage 'clocks, comparison with other programs, installation'
+if have python3; then
+	start 'clocks' scripts/check_clocks.py "$root/gcc/traceloom" 60
+else
+	start 'clocks' echo 'ok - clocks # SKIP no python3'
+fi
 start 'peers' scripts/compare_folded.sh "$root/gcc/traceloom"
 start 'install' scripts/check_install.sh "$root/gcc" $cc
 stage "fuzzers: build, and their corpus once"

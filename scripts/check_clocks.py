@@ -1,0 +1,230 @@
+#!/usr/bin/env python3
+"""check_clocks.py PROGRAM [CUTS [SEED]] - can the clocks of random parts of recordings be matched? TAP.
+
+testdata/clock holds runs seen by perf on its default clock and by strace at once, with marks that
+tell the true offset (record_clocks.sh). Of these random parts are cut: both start and end somewhere, a
+tenth of the records and of the lines is dropped, threads of another recording are added (one of them
+under the number of a thread that perf saw too), file dates say nothing, and a quarter of the logs has
+times of day of some time zone. A match must be within 50 us of the truth; what is not matched must be
+rare. With the names of the calls shuffled nothing may match.
+"""
+import datetime
+import gzip
+import json
+import os
+import random
+import re
+import struct
+import subprocess
+import sys
+import tempfile
+
+program = os.path.realpath(sys.argv[1])
+cuts = int(sys.argv[2]) if len(sys.argv) > 2 else 200
+seed = int(sys.argv[3]) if len(sys.argv) > 3 else 1
+root = os.path.join(os.path.dirname(os.path.realpath(__file__)), '..', 'testdata', 'clock')
+LIMIT_NS = 50000
+
+
+class Recording:
+    def __init__(self, name):
+        self.name = name
+        folder = os.path.join(root, name)
+        self.perf = gzip.open(os.path.join(folder, 'perf.data.gz')).read()
+        self.lines = gzip.open(os.path.join(folder, 'strace.log.gz'), 'rt',
+                               errors='surrogateescape').read().splitlines()
+        self.marks = [tuple(map(int, line.split())) for line in open(os.path.join(folder, 'marks'))]
+        self.samples = list(self.walk())
+        self.offset, self.uncertain = self.truth()
+
+    def walk(self):
+        """(place, time, tid, body) of every sample."""
+        data = self.perf
+        attr_size, attrs_at, _, data_at, data_size = struct.unpack_from('<QQQQQ', data, 16)
+        sample_type, = struct.unpack_from('<Q', data, attrs_at + 24)
+        at, end = data_at, data_at + data_size
+        while at + 8 <= end:
+            kind, _, size = struct.unpack_from('<IHH', data, at)
+            if kind == 9:
+                field = at + 8 + 8 * bool(sample_type & 1 << 16) + 8 * bool(sample_type & 1)
+                _, tid, time = struct.unpack_from('<iiQ', data, field)
+                yield at, time, tid, data[field + 16:at + size]
+            at += max(size, 8)
+
+    def truth(self):
+        """What to add to perf's times to get Unix time, by the marks; and how far off that may be."""
+        getppid = struct.pack('<q', 110)
+        by_tid = {}
+        for _, time, tid, body in self.samples:
+            if getppid in body:
+                by_tid.setdefault(tid, []).append(time)
+        self.other_tids = sorted({s[2] for s in self.samples})
+        best = None
+        for times in by_tid.values():
+            if len(times) < 2 * len(self.marks):
+                continue
+            times = times[-2 * len(self.marks):]
+            low = max(before - enter for (before, _), enter in zip(self.marks, times[::2]))
+            high = min(after - leave for (_, after), leave in zip(self.marks, times[1::2]))
+            if low <= high and (best is None or high - low < best[1] - best[0]):
+                best = low, high
+        if best is None:
+            sys.exit(f'{self.name}: the marks are not in perf.data')
+        return (best[0] + best[1]) // 2, (best[1] - best[0]) // 2
+
+
+def cut_perf(recording, rng, first, last):
+    data = bytearray(recording.perf)
+    for at, time, _, _ in recording.samples:
+        if not first <= time <= last or rng.random() < 0.1:
+            struct.pack_into('<I', data, at, 250)  # a kind of record that nobody knows
+    return bytes(data)
+
+
+LINE = re.compile(r'(\d+)( +)(\d+\.\d+) (.*)', re.S)
+
+
+def unix_ns(text):
+    seconds, fraction = text.split('.')
+    return int(seconds) * 10**9 + int(fraction.ljust(9, '0'))
+
+
+def cut_log(recording, rng, first, last):
+    """[(time, pid, rest)]"""
+    kept = []
+    for line in recording.lines:
+        m = LINE.match(line)
+        if m and first <= unix_ns(m.group(3)) <= last and rng.random() >= 0.1:
+            kept.append((unix_ns(m.group(3)), int(m.group(1)), m.group(4)))
+    return kept
+
+
+def other_threads(other, rng, begin, tids):
+    """Lines of another recording at about the same time, under numbers of their own but for one."""
+    start = unix_ns(LINE.match(other.lines[0]).group(3))
+    pids, added = {}, []
+    for line in other.lines[:1500]:
+        m = LINE.match(line)
+        if not m:
+            continue
+        pid = pids.setdefault(m.group(1), rng.choice(tids) if not pids else 500000 + len(pids))
+        added.append((unix_ns(m.group(3)) - start + begin, pid, m.group(4)))
+    return added
+
+
+def shuffle_names(lines, rng):
+    where = [i for i, (_, _, rest) in enumerate(lines) if re.match(r'\w+\(', rest)]
+    names = [lines[i][2].split('(', 1)[0] for i in where]
+    rng.shuffle(names)
+    for i, name in zip(where, names):
+        time, pid, rest = lines[i]
+        lines[i] = (time, pid, name + '(' + rest.split('(', 1)[1])
+
+
+def write_log(path, lines, zone_hours):
+    lines.sort(key=lambda line: line[0])
+    with open(path, 'w', errors='surrogateescape') as log:
+        for time, pid, rest in lines:
+            stamp = f'{time // 10**9}.{time % 10**9 // 1000:06d}'
+            if zone_hours is not None:
+                local = time // 10**9 + zone_hours * 3600
+                stamp = (f'{local // 3600 % 24:02d}:{local // 60 % 60:02d}:{local % 60:02d}'
+                         f'.{time % 10**9 // 1000:06d}')
+            log.write(f'{pid} {stamp} {rest}\n')
+
+
+def align(folder):
+    case = os.path.join(folder, 'case.db')
+    if os.path.exists(case):
+        os.unlink(case)
+    files = [os.path.join(folder, 'perf.data'), os.path.join(folder, 'strace.log')]
+    subprocess.run([program, 'import', '-q', '--no-symbols', '-o', case] + files, check=True)
+    out = subprocess.run([program, 'align', '--json', case], check=True, capture_output=True)
+    return {c['importer']: c for c in json.loads(out.stdout)['clocks']}
+
+
+def error_ns(clocks, recording, first_line_ns, zone_hours, at):
+    """How far the two are off against each other, where perf's clock shows `at`."""
+    strace = 0
+    if zone_hours is not None:  # its times count from the midnight before its first line
+        local = first_line_ns + zone_hours * 3600 * 10**9
+        strace = first_line_ns - local % (86400 * 10**9)
+    perf = round((clocks['perf']['clock_slope'] - 1) * at)
+    log = round((clocks['strace']['clock_slope'] - 1) * (at + recording.offset - strace))
+    return (clocks['perf']['clock_offset_ns'] + perf - recording.offset) - \
+        (clocks['strace']['clock_offset_ns'] + log - strace)
+
+
+def one(recordings, rng, folder, is_shuffled):
+    recording, other = rng.sample(recordings, 2)
+    times = [time for _, time, _, _ in recording.samples]
+    begin = unix_ns(LINE.match(recording.lines[0]).group(3)) - recording.offset
+    end = unix_ns(LINE.match(recording.lines[-1]).group(3)) - recording.offset
+    begin, end = max(begin, min(times)), min(end, max(times))
+    span = end - begin
+    middle = begin + int(span * rng.uniform(0.2, 0.8))  # in both parts
+    ranges = [(middle - int(span * rng.uniform(0.15, 0.6)), middle + int(span * rng.uniform(0.15, 0.6)))
+              for _ in range(2)]
+    zone = rng.choice([None, None, None, rng.randint(-11, 13)])
+    with open(os.path.join(folder, 'perf.data'), 'wb') as perf:
+        perf.write(cut_perf(recording, rng, *ranges[0]))
+    lines = cut_log(recording, rng, *(t + recording.offset for t in ranges[1]))
+    own = len(lines)
+    if is_shuffled:
+        shuffle_names(lines, rng)
+    lines += other_threads(other, rng, lines[0][0], recording.other_tids)
+    write_log(os.path.join(folder, 'strace.log'), lines, zone)
+    for name in 'perf.data', 'strace.log':
+        date = rng.uniform(1.6e9, 1.9e9)
+        os.utime(os.path.join(folder, name), (date, date))
+    clocks = align(folder)
+    matched = [c for c in clocks.values() if c['clock_method'] == 'matched']
+    # what the first line was is known after sorting
+    both = [max(r[0] for r in ranges), min(r[1] for r in ranges)]
+    error = max((error_ns(clocks, recording, lines[0][0], zone, at) for at in both), key=abs)
+    return recording, own, matched[0] if matched else None, error, \
+        '; '.join(filter(None, (c['clock_trouble'] for c in clocks.values())))
+
+
+def main():
+    rng = random.Random(seed)
+    recordings = [Recording(name) for name in ('load', 'shells', 'files')]
+    for r in recordings:
+        print(f'# {r.name}: {len(r.samples)} samples, {len(r.lines)} lines, truth known to '
+              f'{r.uncertain / 1e3:.1f} us')
+    found = wrong = beyond = 0
+    errors, residuals = [], []
+    with tempfile.TemporaryDirectory(prefix='traceloom-clocks.') as folder:
+        for cut in range(cuts):
+            recording, own, match, error, trouble = one(recordings, rng, folder, False)
+            if not match:
+                print(f'# cut {cut} of {recording.name}, {own} lines: {trouble}')
+                continue
+            errors.append(abs(error))
+            residuals.append(match['clock_residual_ns'])
+            found += abs(error) <= LIMIT_NS
+            beyond += abs(error) > match['clock_residual_ns'] + recording.uncertain
+            if abs(error) > LIMIT_NS:
+                wrong += 1
+                print(f'# cut {cut} of {recording.name}, {own} lines: wrong by {error / 1e3:.1f} us, '
+                      f'residual {match["clock_residual_ns"] / 1e3:.1f} us, '
+                      f'{match["match_count"]} matches, second best {match["rival_ratio"]:.2f}')
+        shuffled = [one(recordings, rng, folder, True) for _ in range(max(cuts // 10, 5))]
+    errors.sort()
+    residuals.sort()
+    if errors:
+        print(f'# {found} of {cuts} found; error median {errors[len(errors) // 2] / 1e3:.1f} us, '
+              f'95 % {errors[len(errors) * 95 // 100] / 1e3:.1f} us, largest {errors[-1] / 1e3:.1f} us; '
+              f'residual median {residuals[len(residuals) // 2] / 1e3:.1f} us, largest '
+              f'{residuals[-1] / 1e3:.1f} us; error above residual {beyond} times')
+    for what, good in ((f'at least 95 % of {cuts} cuts are matched within 50 us', found >= 0.95 * cuts),
+                       ('no wrong match is taken for sure', wrong == 0),
+                       ('the error is within the residual', beyond == 0),
+                       ('shuffled names match nothing', not any(s[2] for s in shuffled))):
+        print(f'{"ok" if good else "not ok"} - clocks: {what}')
+    for recording, own, match, error, trouble in shuffled:
+        if match:
+            print(f'# shuffled {recording.name}: {match["match_count"]} matches, error {error / 1e3:.1f} us')
+
+
+main()
