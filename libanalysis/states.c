@@ -422,6 +422,24 @@ static int note_gaps(struct tl_store *store, const struct derivation *d, struct 
 			      err);
 }
 
+/* The first column of the first row of what is asked of the source; 0: there is none. */
+static int ask_source(struct tl_store *store, const char *sql, const char *column,
+		      int64_t source_id, int64_t *value, struct tl_error *err)
+{
+	struct tl_statement *st;
+	int ret = tl_statement_open(&st, store, sql, column, err);
+
+	*value = 0;
+	if (ret < 0)
+		return ret;
+	tl_bind_i64(st, 1, source_id);
+	ret = tl_statement_step(st, err);
+	if (ret > 0)
+		*value = tl_column_i64(st, 0);
+	tl_statement_close(st);
+	return ret < 0 ? ret : TL_OK;
+}
+
 static int load_idle_threads(struct tl_store *store, struct derivation *d, struct tl_error *err)
 {
 	struct tl_statement *st;
@@ -437,16 +455,16 @@ static int load_idle_threads(struct tl_store *store, struct derivation *d, struc
 	tl_statement_close(st);
 	/* the recording says so, or an idle thread is seen to leave */
 	if (ret == TL_OK)
-		ret = tl_store_value(store,
-				     "SELECT count(*) FROM source_meta WHERE source_id = (SELECT "
-				     "max(source_id) FROM source) AND key = 'target' AND value = "
-				     "'all_cpus'",
-				     0, &seen, err);
+		ret = ask_source(
+			store,
+			"SELECT count(*) AS n FROM source_meta WHERE source_id = ? AND key = "
+			"'target' AND value = 'all_cpus'",
+			"n", d->source_id, &seen, err);
 	if (ret == TL_OK && !seen)
-		ret = tl_store_value(store,
-				     "SELECT 1 FROM sched_switch w JOIN thread t ON t.thread_id = "
-				     "w.prev_thread_id WHERE t.tid = 0 LIMIT 1",
-				     0, &seen, err);
+		ret = ask_source(store,
+				 "SELECT 1 AS n FROM sched_switch w JOIN thread t ON t.thread_id = "
+				 "w.prev_thread_id WHERE w.source_id = ? AND t.tid = 0 LIMIT 1",
+				 "n", d->source_id, &seen, err);
 	d->is_system_wide = seen != 0;
 	return ret;
 }
@@ -484,10 +502,10 @@ static int note_missing_cpus(struct tl_store *store, const struct derivation *d,
 	uint64_t recorded = 0;
 	int64_t online;
 	char text[160];
-	int ret = tl_store_value(store,
-				 "SELECT h.cpu_count FROM source s JOIN host h USING (host_id) "
-				 "ORDER BY s.source_id DESC LIMIT 1",
-				 0, &online, err);
+	int ret = ask_source(store,
+			     "SELECT h.cpu_count FROM source s JOIN host h USING (host_id) WHERE "
+			     "s.source_id = ?",
+			     "cpu_count", d->source_id, &online, err);
 
 	for (size_t i = 0; i < d->recorded_capacity; i++)
 		recorded += d->recorded[i];

@@ -359,6 +359,24 @@ static void a_return_missed_among_all_cpus_bounds_the_wait(void **state)
 	assert_int_equal(value("SELECT count(*) FROM lost"), 1);
 }
 
+static void switches_of_all_cpus_do_not_bound_waits_of_a_later_recording_of_one_process(
+	void **state)
+{
+	(void)state;
+	begin("a", 0);
+	go(1000, 1, 0, TL_SWITCH_RUNNABLE, 5);
+	commit();
+	begin("b", 1);
+	go(12000, 1, 5, TL_SWITCH_SLEEPING, 6);
+	go(12600, 1, 6, TL_SWITCH_SLEEPING, 7);
+	go(13000, 1, 5, TL_SWITCH_SLEEPING, 6);
+	commit();
+	assert_int_equal(
+		value("SELECT count(*) FROM thread_state_view WHERE tid = 5 AND ts = 12000 "
+		      "AND dur IS NOT NULL"),
+		0);
+}
+
 static void a_second_waking_means_that_it_slept_again(void **state)
 {
 	(void)state;
@@ -582,6 +600,8 @@ int main(void)
 		CASE_TEST(switches_and_wakeups_become_states),
 		CASE_TEST(a_return_that_was_not_seen_makes_no_interval),
 		CASE_TEST(a_return_missed_among_all_cpus_bounds_the_wait),
+		CASE_TEST(
+			switches_of_all_cpus_do_not_bound_waits_of_a_later_recording_of_one_process),
 		CASE_TEST(a_second_waking_means_that_it_slept_again),
 		CASE_TEST(idle_is_another_task_on_every_cpu),
 		CASE_TEST(one_thread_is_one_row_in_two_sources),
