@@ -139,6 +139,10 @@ static int read_absent(struct capture_span rest, const struct tl_line *line, str
 
 	capture_word(&rest);
 	name = capture_word(&rest);
+	if (rest.length) { /* the blank between */
+		rest.text++;
+		rest.length--;
+	}
 	tl_printable(clock, sizeof(clock), name.text, name.length);
 	tl_printable(why, sizeof(why), rest.text, rest.length);
 	snprintf(what, sizeof(what), "no snapshots of %s", clock);

@@ -4,9 +4,8 @@
  * as lines of a log.
  *
  * "@ TIME" begins a sample, lines are FILE:LINE as grep prints them. A loop that writes `date +%s.%N`
- * and lines of /proc/vmstat is understood, too. A value is told when it changes, and just before that:
- * rates between two rows are then right, and what stands still costs nothing. Counters that only ever
- * grow have a unit that ends in "since boot".
+ * and lines of /proc/vmstat is understood, too. Counters that only ever grow have a unit that ends in
+ * "since boot".
  */
 #include "capture.h"
 
@@ -14,17 +13,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "capture_counters.h"
 #include "memory.h"
 
-#define COUNTERS_MAX 65536 /* a machine has some hundred */
 #define SETTINGS_MAX 4096
-
-struct counter {
-	uint32_t track, name; /* name: interned */
-	const char *unit;     /* static; NULL none */
-	double value;
-	int64_t seen_ns, told_ns;
-};
 
 struct setting {
 	uint32_t key;
@@ -37,14 +29,10 @@ struct system {
 	int64_t time_ns;
 	struct tl_interner names;
 	struct tl_arena arena;
-	struct counter *counters;
-	size_t counter_count, counter_capacity;
-	struct tl_index counter_index;
-	uint32_t *tracks; /* names of tracks, by number */
-	size_t track_count, track_capacity;
+	struct capture_counters counters;
 	struct setting *settings;
 	size_t setting_count, setting_capacity;
-	uint64_t untimed_count, left_out_count;
+	uint64_t untimed_count, left_out_count; /* lines; settings */
 };
 
 /* ---- recognising ---------------------------------------------------------------------------- */
@@ -103,123 +91,6 @@ static int system_probe(const uint8_t *head, size_t len)
 		       : 0;
 }
 
-/* ---- counters ------------------------------------------------------------------------------- */
-
-static int find_track(struct system *s, const char *name, size_t length, struct tl_sink *sink,
-		      uint32_t *track, struct tl_error *err)
-{
-	struct tl_event ev = { .kind = TL_EVENT_TRACK };
-	uint32_t interned;
-	int ret = tl_intern(&s->names, name, length, &interned, err);
-
-	if (ret < 0)
-		return ret;
-	for (size_t i = 0; i < s->track_count; i++)
-		if (s->tracks[i] == interned) {
-			*track = (uint32_t)i;
-			return TL_OK;
-		}
-	ret = tl_grow(&s->tracks, &s->track_capacity, s->track_count + 1, err);
-	if (ret < 0)
-		return ret;
-	*track = (uint32_t)s->track_count;
-	s->tracks[s->track_count++] = interned;
-	ev.track.index = *track;
-	ev.track.kind = TL_TRACK_COUNTER;
-	ev.track.task = (struct tl_task) { TL_ID_NONE, TL_ID_NONE };
-	ev.track.name = s->names.strings[interned].text;
-	ev.track.process = "system";
-	ev.track.device = ev.track.stream = -1;
-	return sink->emit(sink, &ev, err);
-}
-
-static int emit_counter(struct system *s, struct counter *c, int64_t time_ns, double value,
-			struct tl_sink *sink, struct tl_error *err)
-{
-	struct tl_event ev = { .kind = TL_EVENT_COUNTER, .has_ts = true, .ts = time_ns };
-
-	ev.counter.track = c->track;
-	ev.counter.name = s->names.strings[c->name].text;
-	ev.counter.name_length = s->names.strings[c->name].length;
-	ev.counter.value = value;
-	ev.counter.unit = c->unit;
-	c->told_ns = time_ns;
-	return sink->emit(sink, &ev, err);
-}
-
-static struct counter *find_counter(const struct system *s, uint64_t hash, uint32_t track,
-				    uint32_t name)
-{
-	size_t probe = 0;
-	int64_t found;
-
-	while ((found = tl_index_find(&s->counter_index, hash, &probe)) >= 0)
-		if (s->counters[found].track == track && s->counters[found].name == name)
-			return &s->counters[found];
-	return NULL;
-}
-
-static int add_counter(struct system *s, uint64_t hash, const struct counter *c,
-		       struct tl_error *err)
-{
-	int ret = tl_grow(&s->counters, &s->counter_capacity, s->counter_count + 1, err);
-
-	if (ret == TL_OK)
-		ret = tl_index_add(&s->counter_index, hash, (uint32_t)s->counter_count, err);
-	if (ret == TL_OK)
-		s->counters[s->counter_count++] = *c;
-	return ret;
-}
-
-static int on_value(struct system *s, const char *track_name, struct capture_span name,
-		    const char *unit, double value, struct tl_sink *sink, struct tl_error *err)
-{
-	struct counter fresh = { .unit = unit }, *c;
-	uint64_t hash;
-	int ret;
-
-	/* nothing that a machine says: names without end */
-	if (s->counter_count >= COUNTERS_MAX || s->track_count >= COUNTERS_MAX / 16) {
-		s->left_out_count++;
-		return TL_OK;
-	}
-	ret = find_track(s, track_name, strlen(track_name), sink, &fresh.track, err);
-	if (ret == TL_OK)
-		ret = tl_intern(&s->names, name.text, name.length, &fresh.name, err);
-	if (ret < 0)
-		return ret;
-	hash = tl_hash_u64(fresh.track, fresh.name);
-	c = find_counter(s, hash, fresh.track, fresh.name);
-	if (!c) {
-		ret = add_counter(s, hash, &fresh, err);
-		if (ret < 0)
-			return ret;
-		c = &s->counters[s->counter_count - 1];
-	} else if (c->value == value) {
-		c->seen_ns = s->time_ns;
-		return TL_OK;
-	} else if (c->told_ns != c->seen_ns) { /* until then it stood still */
-		ret = emit_counter(s, c, c->seen_ns, c->value, sink, err);
-	}
-	c->value = value;
-	c->seen_ns = s->time_ns;
-	return ret < 0 ? ret : emit_counter(s, c, s->time_ns, value, sink, err);
-}
-
-/* The last sample of what stood still in the end. */
-static int finish_counters(struct system *s, struct tl_sink *sink, struct tl_error *err)
-{
-	int ret = TL_OK;
-
-	for (size_t i = 0; i < s->counter_count && ret == TL_OK; i++) {
-		struct counter *c = &s->counters[i];
-
-		if (c->told_ns != c->seen_ns)
-			ret = emit_counter(s, c, c->seen_ns, c->value, sink, err);
-	}
-	return ret;
-}
-
 /* ---- the files ------------------------------------------------------------------------------ */
 
 /* mm/vmstat.c: what begins with nr_ is a level, but for these. */
@@ -247,7 +118,8 @@ static int on_vmstat(struct system *s, struct capture_span line, struct tl_sink 
 	if (!name.length || !capture_number(capture_word(&line), &value) ||
 	    capture_word(&line).length)
 		return TL_FORMAT;
-	return on_value(s, "vmstat", name, vmstat_unit(name), value, sink, err);
+	return capture_count(&s->counters, s->time_ns, "vmstat", name, vmstat_unit(name), value,
+			     sink, err);
 }
 
 /* "MemFree:   123 kB", "HugePages_Total:   0" */
@@ -263,8 +135,9 @@ static int on_meminfo(struct system *s, struct capture_span line, struct tl_sink
 	name.length--;
 	unit = capture_word(&line);
 	if (capture_is(unit, "kB"))
-		return on_value(s, "meminfo", name, "bytes", value * 1024, sink, err);
-	return on_value(s, "meminfo", name, "pages", value, sink, err);
+		return capture_count(&s->counters, s->time_ns, "meminfo", name, "bytes",
+				     value * 1024, sink, err);
+	return capture_count(&s->counters, s->time_ns, "meminfo", name, "pages", value, sink, err);
 }
 
 /* "Node 0, zone   Normal   216   55 ...": free blocks of 2^0, 2^1, ... pages */
@@ -294,8 +167,9 @@ static int on_buddyinfo(struct system *s, struct capture_span line, struct tl_si
 			return order ? TL_OK : TL_FORMAT;
 		if (!capture_number(word, &value))
 			return TL_FORMAT;
-		ret = on_value(s, track, (struct capture_span) { name, (size_t)length }, "blocks",
-			       value, sink, err);
+		ret = capture_count(&s->counters, s->time_ns, track,
+				    (struct capture_span) { name, (size_t)length }, "blocks", value,
+				    sink, err);
 		if (ret < 0)
 			return ret;
 	}
@@ -320,7 +194,8 @@ static int on_loadavg(struct system *s, struct capture_span line, struct tl_sink
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]) && ret == TL_OK; i++) {
 		if (!capture_number(capture_word(&line), &value))
 			return TL_FORMAT;
-		ret = on_value(s, "loadavg", literal(names[i]), "tasks", value, sink, err);
+		ret = capture_count(&s->counters, s->time_ns, "loadavg", literal(names[i]), "tasks",
+				    value, sink, err);
 	}
 	word = capture_word(&line);
 	slash = word.length ? memchr(word.text, '/', word.length) : NULL;
@@ -330,10 +205,12 @@ static int on_loadavg(struct system *s, struct capture_span line, struct tl_sink
 	word.length = (size_t)(slash - word.text);
 	if (!capture_number(word, &value))
 		return TL_FORMAT;
-	ret = on_value(s, "loadavg", literal("runnable"), "tasks", value, sink, err);
+	ret = capture_count(&s->counters, s->time_ns, "loadavg", literal("runnable"), "tasks",
+			    value, sink, err);
 	if (ret < 0 || !capture_number(tasks, &value))
 		return ret < 0 ? ret : TL_FORMAT;
-	return on_value(s, "loadavg", literal("all"), "tasks", value, sink, err);
+	return capture_count(&s->counters, s->time_ns, "loadavg", literal("all"), "tasks", value,
+			     sink, err);
 }
 
 /* "some avg10=0.00 avg60=0.00 avg300=0.00 total=42716924" of a resource */
@@ -367,8 +244,9 @@ static int on_pressure(struct system *s, struct capture_span resource, struct ca
 			return TL_FORMAT;
 		length = snprintf(name, sizeof(name), "%.*s %.*s", (int)kind.length, kind.text,
 				  (int)word.length, word.text);
-		ret = on_value(s, track, (struct capture_span) { name, (size_t)length },
-			       is_total ? "us since boot" : "%", value, sink, err);
+		ret = capture_count(&s->counters, s->time_ns, track,
+				    (struct capture_span) { name, (size_t)length },
+				    is_total ? "us since boot" : "%", value, sink, err);
 	}
 	return ret;
 }
@@ -478,8 +356,8 @@ static int on_other(struct system *s, struct capture_span path, struct capture_s
 	    !strcmp(key, "thp.khugepaged.pages_collapsed")) {
 		if (!capture_number(capture_word(&line), &value))
 			return TL_FORMAT;
-		return on_value(s, "khugepaged", literal(key + length), "events since boot", value,
-				sink, err);
+		return capture_count(&s->counters, s->time_ns, "khugepaged", literal(key + length),
+				     "events since boot", value, sink, err);
 	}
 	return on_setting(s, key, line, number, sink, err);
 }
@@ -550,9 +428,9 @@ static int tell_left_out(struct system *s, struct tl_sink *sink, struct tl_error
 		ev.diagnostic.count = s->untimed_count;
 		ret = sink->emit(sink, &ev, err);
 	}
-	if (s->left_out_count && ret == TL_OK) {
+	if (s->left_out_count + s->counters.left_out_count && ret == TL_OK) {
 		ev.diagnostic.what = "more names than any machine has";
-		ev.diagnostic.count = s->left_out_count;
+		ev.diagnostic.count = s->left_out_count + s->counters.left_out_count;
 		ret = sink->emit(sink, &ev, err);
 	}
 	return ret;
@@ -571,7 +449,7 @@ static int system_read(void *state, struct tl_sink *sink, struct tl_error *err)
 		ret = capture_line(s->in, &line, sink, err);
 	if (ret == 0 && !s->is_past_end) {
 		s->is_past_end = true;
-		ret = finish_counters(s, sink, err);
+		ret = capture_counters_finish(&s->counters, sink, err);
 		if (ret == TL_OK)
 			ret = tell_left_out(s, sink, err);
 	}
@@ -608,9 +486,7 @@ static void system_close(void *state)
 		return;
 	tl_interner_release(&s->names);
 	tl_arena_release(&s->arena);
-	tl_index_release(&s->counter_index);
-	free(s->counters);
-	free(s->tracks);
+	capture_counters_release(&s->counters);
 	free(s->settings);
 	free(s);
 }

@@ -199,6 +199,8 @@ else
 fi
 start 'peers' scripts/compare_folded.sh "$root/gcc/traceloom"
 start 'install' scripts/check_install.sh "$root/gcc" $cc
+stage 'recording for real'
+start 'capture' scripts/check_capture.sh "$root/gcc/traceloom" "$root/gcc/traceloom-clocks"
 stage "fuzzers: build, and their corpus once"
 start 'fuzzers' scripts/fuzz.sh --brief "$root/fuzz"
 finish

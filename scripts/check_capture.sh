@@ -1,0 +1,216 @@
+#!/bin/bash
+# check_capture.sh PROGRAM CLOCKS - records for real with capture.sh, and imports what it recorded.
+# Prints TAP. What this machine cannot record (no perf, no strace, no root) is skipped, and said so.
+set -u
+program=$(realpath "$1") && clocks=$(realpath "$2") || exit 2
+cd "$(dirname "$0")/.." || exit 2
+work=$(mktemp -d "${TMPDIR:-/tmp}/traceloom-capture-check.XXXXXX") || exit 2
+trap 'rm -rf "$work"' EXIT
+export HOME=$work LC_ALL=C
+mkdir "$work/bin" && cp scripts/capture.sh "$work/bin/capture" && cp "$clocks" "$work/bin/traceloom-clocks" || exit 2
+capture=$work/bin/capture
+cd "$work" || exit 2
+
+# verdict NAME: reads what went wrong from stdin; nothing is a pass.
+verdict() {
+	local trouble
+
+	trouble=$(cat)
+	if [ -z "$trouble" ]; then
+		echo "ok - $1"
+	else
+		printf '%s\n' "$trouble" | head -n 60 | sed 's/^/| /'
+		echo "not ok - $1"
+	fi
+}
+
+# expect STATUS COMMAND...: its output goes to files out and err
+expect() {
+	local wanted=$1 status
+
+	shift
+	"$@" >out 2>err </dev/null
+	status=$?
+	[ $status -eq "$wanted" ] || { echo "'$*' ended with $status, not $wanted"; head -n 20 err; }
+}
+
+sql() {
+	sqlite3 "$@" 2>&1
+}
+
+# What still runs of this test, a while after it should have ended.
+survivors() {
+	local file line
+
+	for _ in 1 2 3 4 5 6; do
+		: >left
+		for file in /proc/[0-9]*/cmdline; do
+			{ line=$(tr '\0' ' ' <"$file"); } 2>/dev/null || continue
+			case $line in
+			*"$work"*) echo "still runs: $line" >>left ;;
+			esac
+		done
+		[ -s left ] || return
+		sleep 0.5
+	done
+	# the shell that asks is one of them
+	grep -v "check_capture\|$program" left
+}
+
+# ---- arguments ------------------------------------------------------------------------------------
+{
+	expect 0 "$capture" --help
+	grep -q '^usage: ' out || echo 'no usage'
+	expect 2 "$capture"
+	grep -q 'neither a process (-p) nor a command (--) was given' err || cat err
+	expect 2 "$capture" --nonsense -- true
+	expect 2 "$capture" -p 1x
+	expect 2 "$capture" -d 0 -- true
+	expect 2 "$capture" -p 1 -- true
+	expect 2 "$capture" -- "$work/no-such-program"
+	expect 2 "$capture" --set "$work/bin=1" -- true
+	expect 2 "$capture" --set '/proc/sys/../../etc/passwd=1' -- true
+	[ -z "$(find . -name manifest.json)" ] || echo 'made a folder'
+} | verdict 'what makes no sense is told, and makes no folder'
+{
+	mkdir full && : >full/precious
+	expect 2 "$capture" --no-perf -o full -- true
+	[ "$(ls full)" = precious ] || ls full
+} | verdict 'a folder that holds something is left alone'
+
+# ---- without perf: works everywhere ------------------------------------------------------------------
+{
+	expect 0 "$capture" --no-perf -o plain --keep-output -- sh -c 'echo said; sleep 2.2'
+	grep -qx said plain/output.log || echo 'the output is not in output.log'
+	[ -z "$(find plain -name '.*' ! -name plain)" ] || find plain -name '.*'
+	expect 0 "$program" import -o plain.db plain
+	survivors
+} | verdict 'a recording without perf is imported'
+if command -v sqlite3 >/dev/null; then
+	{
+		sql plain.db "SELECT path || ': ' || clock_method || ', ' || ifnull(clock_residual_ns, 'residual unknown')
+			FROM source WHERE first_ts NOT NULL AND clock_residual_ns IS NOT 0 AND clock_name = 'realtime'"
+		[ "$(sql plain.db "SELECT count(DISTINCT host_id) FROM source")" = 1 ] || echo 'more than one host'
+		[ "$(sql plain.db "SELECT count(*) FROM clock_anchor WHERE clock = 'monotonic'")" -ge 2 ] ||
+			echo 'fewer than two snapshots of the clocks'
+		[ "$(sql plain.db "SELECT count(DISTINCT ts) FROM counter_view WHERE track = 'vmstat'")" -ge 2 ] ||
+			echo 'fewer than two samples of vmstat'
+		[ "$(sql plain.db "SELECT count(*) FROM counter_rate_view WHERE name = 'pgfault' AND per_second > 0")" -ge 1 ] ||
+			echo 'no rate of page faults'
+		for fact in capture.state=complete cmdline='sh -c echo said; sleep 2.2'; do
+			[ "$(sql plain.db "SELECT value FROM source_meta WHERE key = '${fact%%=*}'")" = "${fact#*=}" ] ||
+				echo "source_meta does not have $fact"
+		done
+	} | verdict 'clocks, samples and facts are in the case'
+	{
+		[ ! -r /sys/kernel/mm/transparent_hugepage/enabled ] ||
+			[ -n "$(sql plain.db "SELECT value FROM source_meta WHERE key = 'thp.enabled'")" ] ||
+			echo 'no thp.enabled'
+		[ -n "$(sql plain.db "SELECT value FROM source_meta WHERE key LIKE 'process.%.Name'")" ] ||
+			echo 'no name of the process'
+	} | verdict 'settings and processes are facts of the case'
+else
+	echo 'ok - facts # SKIP no sqlite3'
+fi
+{
+	expect 0 "$capture" --no-perf -q -o odd -- sh -c $': "\\ \'\t\377\n \303\244"' '</a>'
+	expect 0 "$program" events odd/manifest.json
+	grep -q 'meta key="cmdline"' out || cat out
+} | verdict 'a command of odd bytes is in a valid manifest'
+{
+	mkdir alone && cp bin/capture alone/
+	expect 0 env PATH=/usr/bin:/bin:/usr/sbin:/sbin alone/capture --no-perf -o fallback -- sleep 1
+	grep -q '^anchor begin boottime ' fallback/clocks.txt || cat fallback/clocks.txt
+	grep -q 'not recorded: exact clocks' err || cat err
+	expect 0 "$program" import -o fallback.db fallback
+} | verdict 'without traceloom-clocks there are coarse clocks, and it is told'
+
+# ---- it ends, whatever happens ------------------------------------------------------------------------
+{
+	started=$SECONDS
+	expect 0 "$capture" --no-perf -d 1 -o timed -- sh -c "sleep 100; : $work"
+	[ $((SECONDS - started)) -lt 30 ] || echo "took $((SECONDS - started)) s"
+	survivors
+} | verdict 'a job that goes on is ended with the recording'
+{
+	expect 0 "$capture" --no-perf -d 1 --leave-running -o left-running -- sh -c "echo \$\$ >$work/pid; exec sleep 100"
+	kill "$(cat pid)" 2>/dev/null || echo 'the job was ended'
+} | verdict 'a job is left running when asked for'
+{
+	expect 0 "$capture" --no-perf --max-size 1 --keep-output -o bounded -- sh -c 'head -c 3000000 /dev/zero; exec sleep 100'
+	grep -q '"stopped_by": "the bound of 1 MiB"' bounded/manifest.json || cat bounded/manifest.json
+} | verdict 'a folder that grows too large ends the recording'
+
+setting=/proc/sys/vm/stat_interval
+for signal in TERM KILL; do
+	if [ ! -w $setting ]; then
+		echo "ok - killed with SIG$signal # SKIP $setting cannot be written: no root"
+		continue
+	fi
+	{
+		before=$(cat $setting)
+		"$capture" --no-perf -o killed-$signal --set $setting=$((before + 3)) --set $setting=$((before + 6)) \
+			-- sh -c "sleep 100; : $work" >out 2>err </dev/null &
+		for _ in $(seq 100); do
+			[ -f killed-$signal/manifest.json ] && break
+			sleep 0.2
+		done
+		[ "$(cat $setting)" = $((before + 6)) ] || echo "not set: $(cat $setting)"
+		kill -$signal $!
+		wait $! 2>/dev/null
+		for _ in $(seq 50); do
+			[ "$(cat $setting)" = "$before" ] && break
+			sleep 0.2
+		done
+		[ "$(cat $setting)" = "$before" ] || { echo "not restored: $(cat $setting), was $before"; echo "$before" >$setting; }
+		survivors
+		expect 0 "$program" import -o killed.db killed-$signal
+		rm -f killed.db
+	} | verdict "killed with SIG$signal it restores settings and leaves no process"
+done
+
+# ---- with perf ----------------------------------------------------------------------------------------
+if ! perf record -q -a -o /dev/null -e raw_syscalls:sys_enter -- true >/dev/null 2>&1; then
+	echo 'ok - perf # SKIP perf cannot record this machine'
+	exit 0
+fi
+if ! strace -o /dev/null true 2>/dev/null; then
+	echo 'ok - perf with strace # SKIP strace cannot trace'
+	exit 0
+fi
+{
+	expect 0 "$capture" -k default --syscalls --offcpu --strace --max-size 500 -o whole -- \
+		sh -c 'for i in 1 2 3 4 5 6 7 8; do sleep 0.1; done'
+	expect 0 "$program" import -q -o whole.db whole
+	survivors
+} | verdict 'perf on its own clock and strace are recorded together'
+if ! command -v sqlite3 >/dev/null; then
+	echo 'ok - clocks # SKIP no sqlite3'
+	exit 0
+fi
+{
+	[ "$(sql whole.db "SELECT count(*) FROM source WHERE importer = 'perf' AND clock_name = 'sched_clock'
+		AND clock_method = 'anchored'")" = 1 ] || echo 'perf is not anchored'
+	sql whole.db "SELECT path || ': ' || clock_method || ', residual ' || ifnull(clock_residual_ns, 'unknown')
+		FROM source WHERE first_ts NOT NULL AND
+		(clock_method NOT IN ('exact', 'anchored') OR clock_residual_ns IS NULL OR clock_residual_ns > 1000000)"
+} | verdict 'every source is mapped'
+# The name that traceloom-clocks took: when it says so, and when perf saw it.
+{
+	differences=$(sql whole.db "SELECT abs(n.ts - l.ts) || ' ' || p.clock_residual_ns FROM log l JOIN string s ON s.text = l.text
+		JOIN thread_name n ON n.name_id = s.string_id JOIN source p ON p.source_id = n.source_id
+		WHERE l.source_id = (SELECT source_id FROM source WHERE importer = 'clocks')")
+	[ "$(echo "$differences" | grep -c .)" -ge 2 ] || echo "markers seen by both: $differences"
+	echo "$differences" | awk '$1 > $2 + 20000 { print "a marker is " $1 " ns off, residual " $2 }'
+} | verdict 'markers lie where perf saw them'
+# strace sees a call before perf does, and its end after: the tracer stops the thread in between.
+{
+	pairs=$(sql whole.db "SELECT t.ts - c.ts, c.ts + c.dur - t.ts - t.dur
+		FROM syscall c JOIN source cs ON cs.source_id = c.source_id AND cs.importer = 'strace'
+		JOIN thread cx ON cx.thread_id = c.thread_id JOIN thread tx ON tx.tid = cx.tid
+		JOIN syscall t ON t.thread_id = tx.thread_id AND t.name_id = c.name_id
+		JOIN source ts ON ts.source_id = t.source_id AND ts.importer = 'perf'
+		JOIN string n ON n.string_id = c.name_id AND n.text = 'clock_nanosleep'")
+	[ "$(echo "$pairs" | grep -c .)" -ge 8 ] || echo "calls seen by both: $pairs"
+	echo "$pairs" | awk -F'|' '$1 < -20000 || $1 > 50000000 { print "a call begins " $1 " ns later in perf" }'
+} | verdict 'calls of strace and perf are at the same time'
