@@ -228,25 +228,54 @@ static int on_type(struct tl_writer *w, const struct tl_event_type *ev, struct t
 	return ret;
 }
 
+/* Enough for any recording; a made one could have a kind of its own in every record. */
+#define DIAGNOSTICS_MAX 1000u
+
+static uint64_t hash_diagnostic(const struct tl_event_diagnostic *ev)
+{
+	return tl_hash(ev->what, strlen(ev->what), (uint64_t)ev->kind);
+}
+
+static struct tl_writer_diagnostic *find_diagnostic(const struct tl_writer *w,
+						    const struct tl_event_diagnostic *ev)
+{
+	size_t probe = 0;
+	int64_t found;
+
+	while ((found = tl_index_find(&w->diagnostic_index, hash_diagnostic(ev), &probe)) >= 0) {
+		struct tl_writer_diagnostic *d = &w->diagnostics[found];
+
+		if (d->kind == ev->kind && !strcmp(d->what, ev->what))
+			return d;
+	}
+	return NULL;
+}
+
 static int on_diagnostic(struct tl_writer *w, const struct tl_event_diagnostic *ev,
 			 struct tl_error *err)
 {
-	struct tl_writer_diagnostic *d;
+	struct tl_event_diagnostic other = *ev;
+	struct tl_writer_diagnostic *d = find_diagnostic(w, ev);
 	int ret;
 
-	for (size_t i = 0; i < w->diagnostic_count; i++) {
-		d = &w->diagnostics[i];
-		if (d->kind == ev->kind && !strcmp(d->what, ev->what)) {
-			d->count += ev->count;
-			return TL_OK;
-		}
+	if (!d && w->diagnostic_count >= DIAGNOSTICS_MAX) {
+		other.what = "findings of further kinds";
+		other.unit = "findings";
+		other.message = NULL;
+		ev = &other;
+		d = find_diagnostic(w, ev);
+	}
+	if (d) {
+		if (__builtin_add_overflow(d->count, ev->count, &d->count) || d->count > INT64_MAX)
+			d->count = INT64_MAX;
+		return TL_OK;
 	}
 	ret = tl_grow(&w->diagnostics, &w->diagnostic_capacity, w->diagnostic_count + 1, err);
 	if (ret < 0)
 		return ret;
 	d = &w->diagnostics[w->diagnostic_count];
 	d->kind = ev->kind;
-	d->count = ev->count;
+	d->count = ev->count < INT64_MAX ? ev->count : INT64_MAX;
 	d->position_kind = ev->position_kind;
 	d->position = ev->position;
 	ret = keep_optional(w, &d->what, ev->what, err);
@@ -254,6 +283,9 @@ static int on_diagnostic(struct tl_writer *w, const struct tl_event_diagnostic *
 		ret = keep_optional(w, &d->unit, ev->unit, err);
 	if (ret == TL_OK)
 		ret = keep_optional(w, &d->message, ev->message, err);
+	if (ret == TL_OK)
+		ret = tl_index_add(&w->diagnostic_index, hash_diagnostic(ev),
+				   (uint32_t)w->diagnostic_count, err);
 	if (ret == TL_OK)
 		w->diagnostic_count++;
 	return ret;
@@ -563,6 +595,7 @@ void tl_writer_abort(struct tl_writer *w)
 	free(w->tracks);
 	free(w->cgroups);
 	free(w->diagnostics);
+	tl_index_release(&w->diagnostic_index);
 	free(w->pending);
 	free(w->jitdump_of);
 	free(w->dsos);

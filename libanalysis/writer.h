@@ -170,6 +170,7 @@ struct tl_writer {
 	struct tl_index cgroup_index;
 	struct tl_writer_diagnostic *diagnostics;
 	size_t diagnostic_count, diagnostic_capacity;
+	struct tl_index diagnostic_index;
 
 	struct tl_writer_pending *pending;
 	size_t pending_count, pending_capacity;

@@ -147,11 +147,27 @@ static bool same_description(const struct tl_dso_description *a, const struct tl
 	       a->reference_address == b->reference_address;
 }
 
+/* Of all that tells files apart: a recording may name one path with many inodes. */
+static uint64_t hash_description(const struct tl_dso_description *d)
+{
+	const uint64_t parts[] = { d->inode,
+				   d->inode_generation,
+				   (uint64_t)d->major << 32 | d->minor,
+				   (uint64_t)(uint32_t)d->pid << 32 | (uint32_t)d->inner_pid,
+				   d->start,
+				   d->length,
+				   d->reference_address,
+				   (uint64_t)d->kind };
+	uint64_t hash = tl_hash(parts, sizeof(parts), 0);
+
+	hash = tl_hash(d->build_id.data, d->build_id.size, hash);
+	return tl_hash(d->path, strlen(d->path), hash);
+}
+
 int tl_writer_dso(struct tl_writer *w, const struct tl_dso_description *description,
 		  const char *name, uint32_t *out, struct tl_error *err)
 {
-	uint64_t hash =
-		tl_hash(description->path, strlen(description->path), (uint64_t)description->kind);
+	uint64_t hash = hash_description(description);
 	struct tl_writer_dso *dso;
 	size_t probe = 0;
 	int64_t found;
@@ -314,13 +330,27 @@ static int need_space(struct tl_writer *w, uint32_t process, int64_t ts, uint32_
 	return TL_OK;
 }
 
+/* The first that began later; they are in order of time. */
+static size_t space_after(const struct tl_process *p, int64_t ts)
+{
+	size_t low = 0, high = p->space_count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (p->spaces[middle].ts <= ts)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
 uint32_t tl_writer_space(const struct tl_writer *w, uint32_t process, int64_t ts)
 {
 	const struct tl_process *p = &w->tasks.processes[process];
-	size_t i = p->space_count;
+	size_t i = space_after(p, ts);
 
-	while (i && p->spaces[i - 1].ts > ts) /* execs are few */
-		i--;
 	return i ? p->spaces[i - 1].space : TL_NO_INDEX;
 }
 
@@ -329,13 +359,19 @@ static int push_space(struct tl_writer *w, uint32_t process, int64_t ts, uint32_
 {
 	struct tl_process *p = &w->tasks.processes[process];
 	uint32_t space;
+	size_t at;
 	int ret = tl_spaces_add(&w->spaces, parent, ts, &space, err);
 
 	if (ret == TL_OK)
 		ret = tl_grow(&p->spaces, &p->space_capacity, p->space_count + 1, err);
 	if (ret < 0)
 		return ret;
-	p->spaces[p->space_count++] = (struct tl_process_space) { .ts = ts, .space = space };
+	at = space_after(p, ts);
+	if (at < p->space_count)
+		memmove(&p->spaces[at + 1], &p->spaces[at],
+			(p->space_count - at) * sizeof(*p->spaces));
+	p->spaces[at] = (struct tl_process_space) { .ts = ts, .space = space };
+	p->space_count++;
 	return TL_OK;
 }
 
