@@ -13,7 +13,7 @@ enum { TOP_FOR_PEOPLE = 8 };
 struct explain_options {
 	const char *thread;
 	int64_t rank, top;
-	bool show_all, show_steps;
+	bool show_all, show_steps, has_spikes;
 	struct output_options output;
 	struct source_options sources;
 };
@@ -27,6 +27,8 @@ static const struct command_option options[] = {
 	       "main thread"),
 	INTEGER(struct explain_options, rank, 0, "rank", "N", 0, INT32_MAX,
 		"steps of this rank; default the first that has slow steps"),
+	FLAG(struct explain_options, has_spikes, 0, "spikes",
+	     "explain single slow steps, and episodes that may be chance, too"),
 	HEADING("how it is told"),
 	INTEGER(struct explain_options, top, 0, "top", "N", 0, 1000000,
 		"the first N rows of each table, 0 all; default 8, all for --json and --csv"),
@@ -333,7 +335,8 @@ static int run(const void *values, size_t operand_count, char **operands, struct
 	const struct case_request request = { .sources = &opt->sources, .want = TL_WANT_ALL };
 	const struct tl_explain_options question = { .thread = opt->thread,
 						     .has_rank = opt->rank >= 0,
-						     .rank = (int32_t)opt->rank };
+						     .rank = (int32_t)opt->rank,
+						     .has_spikes = opt->has_spikes };
 	struct tl_store *store = NULL;
 	struct tl_explain x;
 	int ret = output_check(&opt->output, err);

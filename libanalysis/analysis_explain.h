@@ -16,6 +16,7 @@ struct tl_explain_options {
 		*thread; /* a tid, or a pattern for names; NULL: the one that carries the steps */
 	bool has_rank;
 	int32_t rank;
+	bool has_spikes; /* explain single slow steps, and episodes that may be chance, too */
 };
 
 /* A part of the steps' time, or all parts of one cause. Times are means per step. */

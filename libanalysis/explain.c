@@ -389,7 +389,8 @@ int tl_explain(struct tl_store *store, const struct tl_explain_options *opt, str
 	struct tl_explaining e = { .store = store, .out = out };
 	const struct tl_view_options view = { .thread = opt->thread,
 					      .has_rank = opt->has_rank,
-					      .rank = opt->rank };
+					      .rank = opt->rank,
+					      .has_spikes = opt->has_spikes };
 	int ret;
 
 	memset(out, 0, sizeof(*out));

@@ -111,6 +111,9 @@ static int find_part(struct sweep *s, const struct bucket_key *key,
 		else if (!key->call && tl_is_memory_call(s->parts->names.strings[name - 1].text))
 			other = TL_CAUSE_MEMORY_CALL;
 		cause = cause_of_memory((enum tl_memory_work)facts->traits.work, other);
+		/* a huge page that is not to be had is given up at once; a small one must be found */
+		if (facts->is_short && cause != TL_CAUSE_HUGE_FAULT && cause != TL_CAUSE_COMPACTION)
+			cause = TL_CAUSE_RECLAIM;
 	}
 	/* faults and memory work outside of calls need no name: they are what they are */
 	return ret < 0 ? ret : tl_parts_find(s->parts, TL_PART_RUNNING, cause, name, part, err);

@@ -24,7 +24,7 @@ static const struct {
 	[TL_CAUSE_HUGE_FAULT] = { "huge_page_fault", "page faults that make huge pages" },
 	[TL_CAUSE_HUGE_PAGE] = { "huge_page", "splitting and joining huge pages" },
 	[TL_CAUSE_COMPACTION] = { "compaction", "direct compaction" },
-	[TL_CAUSE_RECLAIM] = { "direct_reclaim", "direct reclaim" },
+	[TL_CAUSE_RECLAIM] = { "direct_reclaim", "direct reclaim: memory is short" },
 	[TL_CAUSE_MMAP_LOCK] = { "mmap_lock", "waiting for mmap_lock" },
 	[TL_CAUSE_KERNEL_LOCK] = { "kernel_lock", "waiting for other locks of the kernel" },
 	[TL_CAUSE_FUTEX] = { "futex", "waiting for locks of the program (futex)" },

@@ -7,7 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define DEPTH_MAX 100000 /* longer chains of parents are a damaged case's */
+#define SLOW_PATH "__alloc_pages_slowpath" /* reclaim, compaction, and what is tried around them */
+#define DEPTH_MAX 100000		   /* longer chains of parents are a damaged case's */
 
 struct node {
 	int64_t stack_id;
@@ -175,6 +176,7 @@ static int add_node(struct tl_stacks *s, const struct pending *p, struct tl_stac
 	facts->function = p->name;
 	if (p->is_kernel && name) {
 		facts->is_named = true;
+		facts->is_short |= !strncmp(name, SLOW_PATH, strlen(SLOW_PATH));
 		tl_chain_step(&facts->traits, tl_wait_function(&s->meanings, name, strlen(name)));
 		if (ret == TL_OK)
 			ret = add_call(s, name, facts, err);

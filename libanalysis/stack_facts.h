@@ -10,6 +10,7 @@
 struct tl_stack_facts {
 	struct tl_chain_traits traits;
 	bool is_kernel;	   /* the innermost frame is the kernel's */
+	bool is_short;	   /* allocating when memory is short: the slow path of the allocator */
 	bool is_named;	   /* some frame of the kernel has a name */
 	uint32_t call;	   /* name of the system call it is in + 1, 0: none */
 	uint32_t function; /* innermost function + 1, 0 unknown */

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "states_seen.h"
+
 #define CPU_MAX 65536 /* a wild cpu number must not make memory grow */
 
 enum state {
@@ -68,9 +70,10 @@ struct derivation {
 	int64_t *idle_threads;
 	size_t idle_count, idle_capacity;
 	bool is_system_wide; /* the idle threads' own switches are there, so all are meant to be */
-	uint64_t endless;    /* sleeps whose end was not recorded */
-	uint64_t unserved;   /* waits for a CPU whose end was not recorded */
-	uint64_t bounded;    /* whose end is known to be no earlier than what was written */
+	struct tl_unseens unseens;
+	uint64_t endless;  /* sleeps whose end was not recorded */
+	uint64_t unserved; /* waits for a CPU whose end was not recorded */
+	uint64_t bounded;  /* whose end is known to be no earlier than what was written */
 };
 
 static bool is_idle_thread(const struct derivation *d, int64_t thread_id)
@@ -179,8 +182,10 @@ static int take_cpu(struct derivation *d, int32_t cpu, uint32_t task, int64_t ts
 		return ret;
 	c = &d->cpus[cpu];
 	old = c->task_plus_1 ? &d->tasks[c->task_plus_1 - 1] : NULL;
-	if (old && c->task_plus_1 - 1 != task && old->state == STATE_RUNNING && old->cpu == cpu)
+	if (old && c->task_plus_1 - 1 != task && old->state == STATE_RUNNING && old->cpu == cpu) {
 		lose(d, old);
+		old->since = ts; /* all that is known: it does not run there from now on */
+	}
 	c->task_plus_1 = runs ? task + 1 : 0;
 	c->since = ts;
 	c->has_switched = true;
@@ -192,12 +197,25 @@ static int take_cpu(struct derivation *d, int32_t cpu, uint32_t task, int64_t ts
  * got that CPU, or until it was woken (`since` of a wait): that much is certain, if all switches
  * were meant to be recorded.
  */
-static int return_unseen(struct derivation *d, struct task *t, int32_t cpu, struct tl_error *err)
+static int return_unseen(struct derivation *d, struct task *t, int32_t cpu, int64_t ts,
+			 struct tl_error *err)
 {
 	const struct cpu *c = cpu >= 0 && (size_t)cpu < d->cpu_capacity ? &d->cpus[cpu] : NULL;
+	struct tl_unseen unseen = { .thread_id = t->thread_id,
+				    .name_id = t->name_id,
+				    .begin_ns = t->since ? t->since : INT64_MIN,
+				    .end_ns = ts,
+				    .cpu = cpu };
 	int ret = TL_OK;
 
-	if (d->is_system_wide && is_off(t) && c && c->has_switched && c->since > t->since) {
+	if (c && c->has_switched && c->since > unseen.begin_ns)
+		unseen.begin_ns = c->since;
+	/* the idle thread does no work that could be seen */
+	if (t->idle_cpu < 0 && t->state != STATE_EXITED)
+		ret = tl_unseens_add(&d->unseens, &unseen, err);
+
+	if (ret == TL_OK && d->is_system_wide && is_off(t) && c && c->has_switched &&
+	    c->since > t->since) {
 		ret = put_interval(d, t, c->since, true, err);
 		d->bounded++;
 		t->state = STATE_NONE;
@@ -254,7 +272,7 @@ static int leave_cpu(struct derivation *d, const struct happening *h, struct tl_
 	if (t->state == STATE_RUNNING)
 		ret = put_interval(d, t, h->ts, true, err);
 	else
-		ret = return_unseen(d, t, h->cpu, err);
+		ret = return_unseen(d, t, h->cpu, h->ts, err);
 	if (ret == TL_OK)
 		ret = take_cpu(d, h->cpu, task, h->ts, false, err);
 	enter(t, t->idle_cpu >= 0 ? STATE_NONE : state_after(h->state), h->ts, h->cpu);
@@ -376,6 +394,26 @@ static int derive(struct derivation *d, struct tl_statement *query, struct tl_er
 	for (size_t i = 0; i < d->count && ret == TL_OK; i++)
 		if (d->tasks[i].state != STATE_NONE)
 			ret = put_interval(d, &d->tasks[i], 0, false, err);
+	return ret;
+}
+
+/* Who left a CPU and was seen at work there before ran since then at least. */
+static int put_seen(struct tl_store *store, struct derivation *d, struct tl_error *err)
+{
+	int ret = tl_unseens_look(&d->unseens, store, d->source_id, err);
+
+	for (size_t i = 0; i < d->unseens.count && ret == TL_OK; i++) {
+		const struct tl_unseen *u = &d->unseens.items[i];
+		const struct task t = { .thread_id = u->thread_id,
+					.name_id = u->name_id,
+					.since = u->seen_ns,
+					.cpu = u->cpu,
+					.idle_cpu = -1,
+					.state = STATE_RUNNING };
+
+		if (u->seen_ns < u->end_ns)
+			ret = put_interval(d, &t, u->end_ns, true, err);
+	}
 	return ret;
 }
 
@@ -552,11 +590,14 @@ int tl_states_derive(struct tl_store *store, int64_t source_id, struct tl_error 
 		ret = derive(&d, query, err);
 	}
 	if (ret == TL_OK)
+		ret = put_seen(store, &d, err);
+	if (ret == TL_OK)
 		ret = note_gaps(store, &d, err);
 	if (ret == TL_OK)
 		ret = note_missing_cpus(store, &d, err);
 	tl_statement_close(query);
 	tl_statement_close(d.insert);
+	tl_unseens_release(&d.unseens);
 	free(d.tasks);
 	free(d.cpus);
 	free(d.recorded);

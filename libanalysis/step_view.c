@@ -80,8 +80,8 @@ static int read_thread(struct tl_step_view *view, int64_t thread_id, struct tl_v
 	int ret = tl_statement_open(
 		&st, view->store,
 		"SELECT t.tid AS tid, p.pid AS pid, n.text AS name, q.pid AS parent, "
-		"p.parent_process_id IS o.process_id OR (p.parent_process_id IS "
-		"o.parent_process_id AND t.name_id IS s.name_id) AS family "
+		"t.name_id IS s.name_id AND (p.parent_process_id IS o.process_id OR "
+		"p.parent_process_id IS o.parent_process_id) AS family "
 		"FROM thread t JOIN process p USING (process_id) "
 		"LEFT JOIN process q ON q.process_id = p.parent_process_id "
 		"LEFT JOIN string n ON n.string_id = t.name_id "
@@ -343,10 +343,10 @@ static int choose_thread(struct tl_step_view *view, const struct tl_view_options
 
 /* ---- steps ---- */
 
-enum { STEP_NUMBER, STEP_TS, STEP_DUR, STEP_PHASE, STEP_CLASS };
+enum { STEP_NUMBER, STEP_TS, STEP_DUR, STEP_PHASE, STEP_CLASS, STEP_SURE };
 
 static int add_step(struct tl_step_view *view, size_t *capacity, struct tl_statement *st,
-		    struct tl_error *err)
+		    bool has_spikes, struct tl_error *err)
 {
 	struct tl_view_step step = { .number = tl_column_i64(st, STEP_NUMBER),
 				     .begin_ns = tl_column_i64(st, STEP_TS) };
@@ -361,6 +361,10 @@ static int add_step(struct tl_step_view *view, size_t *capacity, struct tl_state
 		step.class_ = !memcmp(class_, "slow", 4)   ? TL_STEP_SLOW
 			      : !memcmp(class_, "good", 4) ? TL_STEP_GOOD
 							   : TL_STEP_OTHER;
+	if (step.class_ == TL_STEP_SLOW && !has_spikes && !tl_column_i64(st, STEP_SURE)) {
+		step.class_ = TL_STEP_OTHER;
+		step.is_spike = true;
+	}
 	if (view->step_count)
 		before = view->steps[view->step_count - 1].end_ns;
 	/* logs round their times: a little overlap is cut, more of it is no series of steps */
@@ -375,25 +379,32 @@ static int add_step(struct tl_step_view *view, size_t *capacity, struct tl_state
 		ret = tl_grow(&view->steps, capacity, view->step_count + 1, err);
 	if (ret == TL_OK)
 		view->steps[view->step_count++] = step;
+	if (ret == TL_OK)
+		view->spike_count += step.is_spike;
 	return ret;
 }
 
-static int load_steps(struct tl_step_view *view, struct tl_error *err)
+/* Slow are the steps of episodes that were tested; a single slow step is none. */
+static int load_steps(struct tl_step_view *view, const struct tl_view_options *opt,
+		      struct tl_error *err)
 {
 	struct tl_statement *st;
 	size_t capacity = 0;
 	int ret = tl_statement_open(
 		&st, view->store,
 		"SELECT e.number AS number, e.ts AS ts, e.dur AS dur, p.kind AS phase, "
-		"e.class AS class FROM step e LEFT JOIN phase p USING (phase_id) "
+		"e.class AS class, EXISTS (SELECT 1 FROM episode x WHERE x.series = e.series AND "
+		"x.kind IN ('transient', 'shift', 'ongoing') AND x.confidence IS NOT 'low' AND "
+		"e.position BETWEEN x.first_position AND x.last_position) AS sure "
+		"FROM step e LEFT JOIN phase p USING (phase_id) "
 		"WHERE e.series = ? AND e.ts IS NOT NULL ORDER BY ts, e.position",
-		"number ts dur phase class", err);
+		"number ts dur phase class sure", err);
 
 	if (ret < 0)
 		return ret;
 	tl_bind_i64(st, 1, view->series);
 	while ((ret = tl_statement_step(st, err)) > 0) {
-		ret = add_step(view, &capacity, st, err);
+		ret = add_step(view, &capacity, st, opt->has_spikes, err);
 		if (ret < 0)
 			break;
 	}
@@ -488,10 +499,9 @@ int tl_step_view_load(struct tl_step_view *view, struct tl_store *store,
 {
 	static const struct tl_view_options none = { 0 };
 	int (*const parts[])(struct tl_step_view *, struct tl_error *) = {
-		load_steps,	     tl_view_load_states,     tl_view_load_runs,
-		tl_view_load_calls,  tl_view_load_ops,	      tl_view_load_samples,
-		tl_view_load_device, tl_view_load_activities, tl_view_load_daemons,
-		mark_apart,
+		tl_view_load_states,	 tl_view_load_runs,    tl_view_load_calls,
+		tl_view_load_ops,	 tl_view_load_samples, tl_view_load_device,
+		tl_view_load_activities, tl_view_load_daemons, mark_apart,
 	};
 	int ret = TL_OK;
 
@@ -505,11 +515,12 @@ int tl_step_view_load(struct tl_step_view *view, struct tl_store *store,
 		ret = choose_series(view, opt, err);
 	if (ret == TL_OK)
 		ret = choose_thread(view, opt, err);
-	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]) && ret == TL_OK; i++) {
+	if (ret == TL_OK)
+		ret = load_steps(view, opt, err);
+	if (ret == TL_OK && !view->step_count)
+		ret = tl_fail(err, TL_NOTHING, "no training step has a usable duration");
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]) && ret == TL_OK; i++)
 		ret = parts[i](view, err);
-		if (i == 0 && ret == TL_OK && !view->step_count)
-			ret = tl_fail(err, TL_NOTHING, "no training step has a usable duration");
-	}
 	if (ret < 0)
 		tl_step_view_release(view);
 	return ret;

@@ -16,6 +16,7 @@ struct tl_view_options {
 		*thread; /* a tid, or a pattern for names; NULL: the one that carries the steps */
 	bool has_rank;
 	int32_t rank;
+	bool has_spikes; /* single slow steps, and episodes that may be chance, are slow steps, too */
 };
 
 enum tl_step_class { TL_STEP_OTHER, TL_STEP_GOOD, TL_STEP_SLOW };
@@ -29,6 +30,7 @@ struct tl_view_step {
 	 * steps. It is told of apart, and not SLOW here.
 	 */
 	bool is_apart;
+	bool is_spike; /* slow, but alone, or in an episode that may be chance: not SLOW here */
 };
 
 /* Of the thread, in order, without overlap. */
@@ -86,7 +88,7 @@ struct tl_view_activity {	  /* by begin */
 enum tl_thread_role {
 	TL_ROLE_SELF,
 	TL_ROLE_OWN,	/* another thread of its process */
-	TL_ROLE_FAMILY, /* a process that it started, or that started with it, of the same name */
+	TL_ROLE_FAMILY, /* a process of the same name that it started, or that started with it */
 	TL_ROLE_KHUGEPAGED,
 	TL_ROLE_KCOMPACTD,
 	TL_ROLE_KSWAPD,
@@ -133,7 +135,7 @@ struct tl_view_kernel { /* work of an accelerator, by begin */
 struct tl_step_view {
 	struct tl_store *store;
 	struct tl_view_step *steps; /* in order of time, without overlap */
-	size_t step_count, good_count, slow_count, apart_count;
+	size_t step_count, good_count, slow_count, apart_count, spike_count;
 	size_t untimed_count;	  /* steps of the series that have no time */
 	size_t overlapping_count; /* left out: they begin before the one before has ended */
 	int64_t series, source_id;

@@ -377,6 +377,29 @@ static void switches_of_all_cpus_do_not_bound_waits_of_a_later_recording_of_one_
 		0);
 }
 
+static void who_was_seen_at_work_before_leaving_a_cpu_ran_since_then(void **state)
+{
+	const uint64_t ip = 0x1000;
+
+	(void)state;
+	begin("a", 0);
+	comm(5, 5, "five");
+	go(1000, 1, 0, TL_SWITCH_RUNNABLE, 5);
+	go(2000, 1, 5, TL_SWITCH_SLEEPING, 6);
+	go(2600, 1, 6, TL_SWITCH_SLEEPING, 0); /* how 5 comes back is missing */
+	sample(2500, 5, 5, &ip, 1);	       /* somebody else had the CPU: a wrong time */
+	sample(2800, 5, 5, &ip, 1);
+	sample(2700, 5, 5, &ip, 1);
+	go(3000, 1, 5, TL_SWITCH_SLEEPING, 0);
+	commit();
+	assert_int_equal(value("SELECT dur FROM thread_state_view WHERE tid = 5 AND ts = 2700 AND "
+			       "state = 'running' AND cpu = 1"),
+			 300);
+	assert_int_equal(value("SELECT sum(dur) FROM thread_state_view WHERE tid = 5 AND state = "
+			       "'running'"),
+			 1300);
+}
+
 static void a_second_waking_means_that_it_slept_again(void **state)
 {
 	(void)state;
@@ -602,6 +625,7 @@ int main(void)
 		CASE_TEST(a_return_missed_among_all_cpus_bounds_the_wait),
 		CASE_TEST(
 			switches_of_all_cpus_do_not_bound_waits_of_a_later_recording_of_one_process),
+		CASE_TEST(who_was_seen_at_work_before_leaving_a_cpu_ran_since_then),
 		CASE_TEST(a_second_waking_means_that_it_slept_again),
 		CASE_TEST(idle_is_another_task_on_every_cpu),
 		CASE_TEST(one_thread_is_one_row_in_two_sources),
