@@ -11,11 +11,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "collapse_diff.h"
 #include "memory.h"
 #include "reader.h"
 
 struct collapse_options {
-	const char *event, *comm, *window, *out_dir, *steps;
+	const char *event, *comm, *window, *out_dir, *steps, *diff;
 	struct string_list ranges, excludes;
 	struct integer_list tids;
 	enum tl_fold_weight weight;
@@ -57,6 +58,9 @@ static const struct command_option options[] = {
 		"seconds, or ISO 8601; may be repeated"),
 	STRING(struct collapse_options, steps, 0, "steps", "WHICH",
 	       "only during training steps: slow, good, a number N, or N-M"),
+	STRING(struct collapse_options, diff, 0, "diff", "WHICH",
+	       "with --steps: two columns, of the steps WHICH (good, ...) and of those of --steps, "
+	       "each the mean per step"),
 	INTEGER(struct collapse_options, rank, 0, "rank", "N", 0, INT32_MAX,
 		"with --trace-ops: only this rank"),
 	STRING(struct collapse_options, comm, 0, "comm", "REGEX",
@@ -112,6 +116,8 @@ static const struct command_example examples[] = {
 	  "where threads spend their time in system calls" },
 	{ "traceloom collapse --time 10,12.5 --comm '^python' --weight ns run.db",
 	  "two and a half seconds of the python threads" },
+	{ "traceloom collapse --steps slow --diff good run.db | flamegraph.pl > diff.svg",
+	  "what slow training steps do that good ones do not, per step" },
 	{ "traceloom collapse --window 10s --out-dir windows run.db",
 	  "one file every ten seconds" },
 	{ NULL, NULL },
@@ -127,6 +133,9 @@ static int check(const struct collapse_options *opt, struct tl_error *err)
 		return tl_fail(
 			err, TL_USAGE,
 			"--offcpu, --wakeup, --syscalls and --trace-ops are different questions");
+	if (opt->diff && !opt->steps)
+		return tl_fail(err, TL_USAGE,
+			       "--diff needs --steps: two kinds of steps are compared");
 	if (opt->steps && (opt->window || opt->ranges.count))
 		return tl_fail(err, TL_USAGE, "--steps excludes --time and --window");
 	if (opt->trace_ops && opt->window)
@@ -390,6 +399,62 @@ static int fold_ops(const struct collapse_options *opt, struct tl_store *store,
 	return tl_fold_ops(store, &ops, out, err);
 }
 
+static int fold_one(const struct collapse_options *opt, struct tl_store *store,
+		    const struct tl_fold_options *question, struct tl_folded *out,
+		    struct tl_error *err)
+{
+	return opt->trace_ops ? fold_ops(opt, store, question, out, err)
+			      : tl_fold(store, question, out, err);
+}
+
+static int fold_steps(const struct collapse_options *opt, struct tl_store *store,
+		      struct tl_fold_options question, const char *which, struct tl_folded *out,
+		      size_t *step_count, struct tl_error *err)
+{
+	struct tl_time_range *ranges = NULL;
+	int ret = tl_steps_ranges(store, which, &ranges, &question.range_count, step_count, err);
+
+	question.ranges = ranges;
+	if (ret == TL_OK)
+		ret = fold_one(opt, store, &question, out, err);
+	free(ranges);
+	return ret;
+}
+
+static int fold_diff(const struct collapse_options *opt, struct tl_store *store,
+		     const struct tl_fold_options *question, struct tl_error *err)
+{
+	struct tl_folded before = { 0 }, after = { 0 };
+	struct collapse_side sides[2] = { { &before, 0 }, { &after, 0 } };
+	uint64_t lines;
+	int ret = fold_steps(opt, store, *question, opt->steps, &after, &sides[1].step_count, err);
+
+	if (ret == TL_OK) {
+		ret = fold_steps(opt, store, *question, opt->diff, &before, &sides[0].step_count,
+				 err);
+		/* nothing on that side is something: all of the other is new */
+		if (ret == TL_NOTHING && sides[0].step_count) {
+			tl_error_clear(err);
+			memcpy(before.unit, after.unit, sizeof(before.unit));
+			ret = TL_OK;
+		}
+	}
+	if (ret == TL_OK) {
+		lines = collapse_print_diff(stdout, &sides[0], &sides[1]);
+		if (!opt->sources.is_quiet) {
+			tell_result(opt, &before, before.line_count, "");
+			tell_result(opt, &after, after.line_count, "");
+			tell("per step: first %zu steps (%s), then %zu (%s), %" PRIu64
+			     " lines in all",
+			     sides[0].step_count, opt->diff, sides[1].step_count, opt->steps,
+			     lines);
+		}
+	}
+	tl_folded_release(&before);
+	tl_folded_release(&after);
+	return ret;
+}
+
 static int fold(const struct collapse_options *opt, struct tl_store *store, struct tl_error *err)
 {
 	struct tl_time_range *ranges = tl_alloc(opt->ranges.count, sizeof(*ranges), err);
@@ -406,17 +471,14 @@ static int fold(const struct collapse_options *opt, struct tl_store *store, stru
 	question.tid_count = opt->tids.count;
 	if (ret == TL_OK)
 		ret = fill_lists(opt, store, ranges, tids, err);
-	if (ret == TL_OK && opt->steps) {
-		free(ranges);
-		ret = tl_steps_ranges(store, opt->steps, &ranges, &question.range_count,
-				      &step_count, err);
-		question.ranges = ranges;
-	}
 	if (ret == TL_OK && opt->window) {
 		ret = fold_windows(opt, store, &question, err);
+	} else if (ret == TL_OK && opt->diff) {
+		ret = fold_diff(opt, store, &question, err);
 	} else if (ret == TL_OK) {
-		ret = opt->trace_ops ? fold_ops(opt, store, &question, &folded, err)
-				     : tl_fold(store, &question, &folded, err);
+		ret = opt->steps ? fold_steps(opt, store, question, opt->steps, &folded,
+					      &step_count, err)
+				 : fold_one(opt, store, &question, &folded, err);
 		if (ret == TL_OK)
 			print_lines(stdout, &folded);
 		if (ret == TL_OK && !opt->sources.is_quiet)
