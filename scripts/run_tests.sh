@@ -151,6 +151,19 @@ unit_tests() {
 	done
 }
 
+# Logs of testdata and of the shared folder against the independent reader that lies there; without
+# it those of testdata against the tables that strace printed itself.
+compare_logs() {
+	local shared=${TRACELOOM_SHARED:-../shared} oracle= logs
+
+	have python3 || { echo 'ok - logs # SKIP no python3'; return; }
+	[ ! -f "$shared/oracle/strace_oracle.py" ] || oracle=$shared/oracle/strace_oracle.py
+	[ -n "$oracle" ] || echo 'ok - logs beside an independent reader # SKIP it is not there'
+	mapfile -t logs < <(find testdata/strace "$shared/corpus/strace" -type f \
+		\( -path '*/strace/*/input.log*' -o -path '*/corpus/strace/*' \) ! -name '*.md' 2>/dev/null | sort)
+	scripts/compare_strace.py "$1" "$oracle" "${logs[@]}"
+}
+
 cc=gcc
 have gcc || cc=cc
 
@@ -189,6 +202,7 @@ for variant in gcc sanitized; do
 	else
 		start "$variant profiler" echo 'ok - profiler # SKIP no python3'
 	fi
+	start "$variant logs" compare_logs "$root/$variant/traceloom"
 	start "$variant archives" scripts/check_archives.sh "$root/$variant/traceloom"
 done
 stage 'clocks, comparison with other programs, installation'
