@@ -154,7 +154,7 @@ unit_tests() {
 # Logs of testdata and of the shared folder against the independent reader that lies there; without
 # it those of testdata against the tables that strace printed itself.
 compare_logs() {
-	local shared=${TRACELOOM_SHARED:-../shared} oracle= logs
+	local shared=${TRACELOOM_SHARED:-../shared} oracle="" logs
 
 	have python3 || { echo 'ok - logs # SKIP no python3'; return; }
 	[ ! -f "$shared/oracle/strace_oracle.py" ] || oracle=$shared/oracle/strace_oracle.py
