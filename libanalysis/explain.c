@@ -155,8 +155,11 @@ static int compare_device(struct tl_explaining *e, struct tl_error *err)
 		      { "device_latency", "the device is idle although work was launched" },
 		      { "device_unknown", "the device is idle, and its launches are not known" } };
 	struct table t;
-	int ret = open_table(&t, TL_CAUSE_COUNT + 3, e->view.step_count, err);
+	int ret;
 
+	if (!e->parts.device)
+		return TL_OK;
+	ret = open_table(&t, TL_CAUSE_COUNT + 3, e->view.step_count, err);
 	for (int k = 0; k < 3 && ret == TL_OK; k++) {
 		double *values = add_category(&t, (struct tl_category) { .cause = kinds[k].cause,
 									 .text = kinds[k].text });
@@ -374,13 +377,14 @@ static int answer(struct tl_explaining *e, struct tl_error *err)
 	int (*const parts[])(struct tl_explaining *, struct tl_error *) = {
 		describe,	   gather_steps,  compare_wall,		check_clocks,
 		compare_causes,	   compare_parts, tl_explain_functions, tl_explain_operators,
-		tl_explain_wakers, list_steps,	  tl_explain_verdict,	tl_explain_notes,
+		tl_explain_wakers, list_steps,	  compare_device,	tl_explain_verdict,
+		tl_explain_notes,
 	};
 	int ret = TL_OK;
 
 	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]) && ret == TL_OK; i++)
 		ret = parts[i](e, err);
-	return ret == TL_OK && e->parts.device ? compare_device(e, err) : ret;
+	return ret;
 }
 
 int tl_explain(struct tl_store *store, const struct tl_explain_options *opt, struct tl_explain *out,

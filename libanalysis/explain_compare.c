@@ -144,7 +144,7 @@ int tl_explain_compare(struct tl_explaining *e, const struct tl_category *catego
 			.dose_share = row->dose_share,
 			.p = row->p,
 			.q = row->q,
-			.is_named = named < NAMED_SHARE,
+			.is_named = fabs(1 - named) > 1 - NAMED_SHARE,
 		};
 		named += row->share;
 	}

@@ -86,7 +86,7 @@ static int find_part(struct sweep *s, const struct bucket_key *key,
 		     struct tl_error *err)
 {
 	enum tl_part_cause cause = plain_cause(s, key);
-	uint32_t name = key->call ? key->call : key->op;
+	uint32_t name = key->call;
 	int ret = TL_OK;
 
 	if (!name && facts->call)
@@ -94,6 +94,7 @@ static int find_part(struct sweep *s, const struct bucket_key *key,
 				    &name, err);
 	if (ret < 0)
 		return ret;
+	name = name ? name : key->op;
 	if (!has_stack) {
 		cause = key->call ? cause : TL_CAUSE_RUNNING;
 	} else if (facts->is_kernel && facts->traits.is_interrupt) {
@@ -101,7 +102,7 @@ static int find_part(struct sweep *s, const struct bucket_key *key,
 		name = 0;
 	} else if (facts->is_kernel && facts->traits.is_spinning) {
 		cause = cause_of_lock((enum tl_wait_reason)facts->traits.reason);
-		if (ret == TL_OK && !name && facts->traits.is_fault)
+		if (!key->call && !facts->call && facts->traits.is_fault)
 			ret = tl_parts_name(s->parts, "page fault", &name, err);
 	} else if (facts->is_kernel) {
 		enum tl_part_cause other = key->call || !facts->call ? cause : TL_CAUSE_SYSCALL;

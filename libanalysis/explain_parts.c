@@ -306,6 +306,8 @@ static int add_divisible(struct sweep *s, const struct piece *q, bool is_wall, s
 		key.is_operator = true;
 		if (q->op < OPERATOR_MAX)
 			ret = tl_parts_name(s->parts, tl_view_text(s->view, q->op), &key.op, err);
+	} else if (q->op != TL_SPAN_NONE && s->is_big[q->op]) {
+		ret = tl_parts_name(s->parts, tl_view_text(s->view, q->op), &key.op, err);
 	}
 	return ret < 0 ? ret
 		       : tl_sweep_divisible(s, &key, q->step, q->begin_ns, q->end_ns,

@@ -49,6 +49,7 @@ struct sweep {
 	size_t state, sample; /* where the sweep is */
 	struct tl_span *spans[SPAN_KIND_COUNT];
 	struct tl_span_cursor cursors[SPAN_KIND_COUNT];
+	bool *is_big; /* by text of the view: operators whose running time is divided on its own */
 
 	struct bucket *buckets;
 	size_t bucket_count, bucket_capacity;

@@ -6,6 +6,9 @@
 
 #include <stdlib.h>
 
+#define BIG_SHARE \
+	0.02 /* of the time in operators: smaller ones have too few samples of their own */
+
 /* Adds a span; those without a length are no time. */
 static void put(struct tl_span *spans, size_t *count, int64_t begin, int64_t end, uint32_t label)
 {
@@ -67,6 +70,36 @@ static int compare_spans(const void *a, const void *b)
 	return (x->label > y->label) - (x->label < y->label);
 }
 
+/* Which operators take so much time themselves that samples can tell what they do? */
+static int find_big(struct sweep *s, struct tl_error *err)
+{
+	const struct tl_step_view *v = s->view;
+	struct tl_span_cursor c = { .spans = s->cursors[SPANS_OPS].spans,
+				    .count = s->cursors[SPANS_OPS].count };
+	double *self = tl_alloc(v->texts.count + 1, sizeof(*self), err), total = 0;
+	int64_t end = v->steps[v->step_count - 1].end_ns;
+	int ret = self ? TL_OK : TL_NOMEM;
+
+	s->is_big = tl_alloc(v->texts.count + 1, sizeof(*s->is_big), err);
+	if (!s->is_big)
+		ret = TL_NOMEM;
+	for (int64_t t = v->steps[0].begin_ns, until; t < end && ret == TL_OK; t = until) {
+		uint32_t label;
+
+		ret = tl_span_at(&c, t, &label, &until, err);
+		until = until < end ? until : end;
+		if (ret == TL_OK && label != TL_SPAN_NONE) {
+			self[label] += (double)(until - t);
+			total += (double)(until - t);
+		}
+	}
+	for (size_t i = 0; i < v->texts.count && ret == TL_OK; i++)
+		s->is_big[i] = self[i] >= BIG_SHARE * total && self[i] > 0;
+	tl_span_release(&c);
+	free(self);
+	return ret;
+}
+
 int tl_sweep_spans(struct sweep *s, struct tl_error *err)
 {
 	const struct tl_step_view *v = s->view;
@@ -101,7 +134,7 @@ int tl_sweep_spans(struct sweep *s, struct tl_error *err)
 		s->cursors[i].spans = s->spans[i];
 		s->cursors[i].count = counts[i];
 	}
-	return TL_OK;
+	return find_big(s, err);
 }
 
 void tl_sweep_device(struct tl_device_time *time, uint32_t label, int64_t ns)
@@ -125,6 +158,7 @@ void tl_sweep_release(struct sweep *s)
 	for (size_t i = 0; i < s->bucket_count; i++)
 		free(s->buckets[i].pooled);
 	free(s->buckets);
+	free(s->is_big);
 	free(s->shares);
 	free(s->seen);
 	tl_index_release(&s->bucket_index);

@@ -161,6 +161,21 @@ static void put_dose(struct tl_text *t, const struct tl_explain *x)
 			       p->text, 100 * p->dose_share);
 }
 
+/* What the host did meanwhile is in a table of its own: work that fell behind hides causes. */
+static void put_device(struct tl_text *t, const struct tl_explain *x)
+{
+	double starved = 0;
+
+	for (size_t i = 0; i < x->device_cause_count; i++)
+		if (strncmp(x->device_causes[i].cause, "device_", 7) != 0)
+			starved += x->device_causes[i].difference_ns;
+	if (fabs(starved) < WORTH * x->difference_ns)
+		return;
+	tl_text_puts(t, " The device starved for the host ");
+	tl_explain_put_ns(t, fabs(starved));
+	tl_text_printf(t, " a step %s.", starved > 0 ? "longer" : "less");
+}
+
 static void put_apart(struct tl_text *t, struct tl_explaining *e)
 {
 	const struct tl_explain *x = e->out;
@@ -214,6 +229,7 @@ int tl_explain_verdict(struct tl_explaining *e, struct tl_error *err)
 	if (x->slow_count < 3)
 		tl_text_puts(&t, " So few slow steps give no interval: this is what happened in "
 				 "them, not what is usual.");
+	put_device(&t, x);
 	put_dose(&t, x);
 	put_apart(&t, e);
 	x->verdict = tl_explain_keep(e, &t, err);
