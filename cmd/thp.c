@@ -169,7 +169,7 @@ static int print_verdict(struct output *output, const struct tl_thp *t, struct t
 		{ "step_count", "steps", COLUMN_INTEGER, false },
 		{ "slow_count", "slow", COLUMN_INTEGER, false },
 		{ "good_count", "of the baseline", COLUMN_INTEGER, false },
-		{ "apart_count", "checkpoints left out", COLUMN_INTEGER, false },
+		{ "apart_count", "of another kind", COLUMN_INTEGER, false },
 		{ "baseline_ns", "baseline", COLUMN_DURATION, false },
 		{ "slow_mean_ns", "mean slow step", COLUMN_DURATION, false },
 		{ "excess_ns", "excess of all", COLUMN_DURATION, false },
@@ -357,6 +357,21 @@ static int print_counters(struct output *output, const struct tl_thp *t, struct 
 	return ret;
 }
 
+static int print_settings(struct output *output, const struct tl_thp *t, struct tl_error *err)
+{
+	static const struct column columns[] = { { "name", "setting", COLUMN_TEXT, false },
+						 { "value", "value", COLUMN_TEXT, false } };
+	int ret = output_table(output, "settings", "Settings", columns, COUNT(columns), err);
+
+	for (size_t i = 0; i < t->setting_count && ret == TL_OK; i++) {
+		const struct cell cells[COUNT(columns)] = { cell_text(t->settings[i].name),
+							    cell_text(t->settings[i].value) };
+
+		ret = output_row(output, cells, err);
+	}
+	return ret;
+}
+
 static int print_contradictions(struct output *output, const struct tl_thp *t, struct tl_error *err)
 {
 	static const struct column columns[] = { { "what", "what speaks against it", COLUMN_TEXT,
@@ -414,13 +429,21 @@ typedef int (*part_fn)(struct output *output, const struct tl_thp *t, struct tl_
 
 static int print(const struct thp_options *opt, const struct tl_thp *t, struct tl_error *err)
 {
-	static const part_fn for_people[] = {
-		say_verdict,	print_verdict,	    print_evidence, print_course, print_tests,
-		print_counters, say_contradictions, say_missing,    say_advice,	  NULL
+	static const part_fn for_people[] = { say_verdict,
+					      print_verdict,
+					      print_evidence,
+					      print_course,
+					      print_tests,
+					      print_counters,
+					      print_settings,
+					      say_contradictions,
+					      say_missing,
+					      say_advice,
+					      NULL };
+	static const part_fn for_machines[] = {
+		print_verdict,	print_evidence,	      print_course,  print_tests,  print_counters,
+		print_settings, print_contradictions, print_missing, print_advice, NULL
 	};
-	static const part_fn for_machines[] = { print_verdict, print_evidence, print_course,
-						print_tests,   print_counters, print_contradictions,
-						print_missing, print_advice,   NULL };
 	bool is_machine = opt->output.is_json || opt->output.is_csv;
 	struct output *output = NULL;
 	int ret = output_open(&output, stdout, &opt->output, true, err);
@@ -432,6 +455,7 @@ static int print(const struct thp_options *opt, const struct tl_thp *t, struct t
 	     part++) {
 		/* people see no empty tables of what is rarely there */
 		bool is_empty = (*part == print_counters && !t->counter_count) ||
+				(*part == print_settings && !t->setting_count) ||
 				(*part == print_course && !isfinite(t->share));
 
 		if (is_machine || !is_empty)

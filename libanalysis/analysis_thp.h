@@ -68,6 +68,11 @@ struct tl_thp_counter {
 	uint64_t count; /* readings */
 };
 
+/* How the machine was set while it was recorded. */
+struct tl_thp_setting {
+	const char *name, *value; /* "thp.enabled", "madvise" */
+};
+
 /* Slow steps in a row: how the excess went, and what memory management was of it. */
 struct tl_thp_course {
 	int64_t first_step, last_step;
@@ -112,11 +117,12 @@ struct tl_thp {
 	struct tl_thp_test *tests;
 	struct tl_thp_course *course; /* in order of time */
 	struct tl_thp_counter *counters;
+	struct tl_thp_setting *settings;
 	struct tl_thp_advice *advice;
 	struct tl_thp_missing *missing;
 	const char **contradictions;
-	size_t evidence_count, test_count, course_count, counter_count, advice_count, missing_count,
-		contradiction_count;
+	size_t evidence_count, test_count, course_count, counter_count, setting_count, advice_count,
+		missing_count, contradiction_count;
 	void *memory;
 };
 

@@ -16,6 +16,8 @@
 
 #define SAMPLES_PER_STEP 20 /* of the thread, for a share of its time to be known from them */
 #define CHANCE_P	 0.05
+#define APART_RATIO	 2 /* the longest excess is so many times the next one */
+#define APART_KEEP	 3 /* so many slow steps stay */
 
 static const char *const answer_names[] = { "confirmed", "contributes",	  "possible",
 					    "undecided", "not supported", "not observable" };
@@ -48,16 +50,32 @@ static uint32_t orders_of(const char *arch, size_t length)
 	return 1u << 9 | 1u << 11 | 1u << 13; /* 4, 16 and 64 KiB */
 }
 
+/* What the machine itself said of the size of a huge page; 0: nothing that is understood. */
+static uint32_t orders_of_size(const char *bytes)
+{
+	uint64_t size = bytes ? strtoull(bytes, NULL, 10) : 0;
+
+	return size == 1 << 20	   ? 1u << 8
+	       : size == 2 << 20   ? 1u << 9
+	       : size == 32 << 20  ? 1u << 11
+	       : size == 512 << 20 ? 1u << 13
+				   : 0;
+}
+
 static int find_orders(struct tl_thp_work *w, struct tl_error *err)
 {
 	struct tl_statement *st;
-	int ret =
-		tl_statement_open(&st, w->store,
-				  "SELECT h.arch AS arch FROM thread t JOIN process p USING "
-				  "(process_id) JOIN host h USING (host_id) WHERE t.thread_id = ?",
-				  "arch", err);
+	int ret;
 
+	w->huge_orders = orders_of_size(tl_thp_setting(w, "thp.hpage_pmd_size"));
+	if (w->huge_orders)
+		return TL_OK;
 	w->huge_orders = orders_of(NULL, 0);
+	ret = tl_statement_open(
+		&st, w->store,
+		"SELECT h.arch AS arch FROM thread t JOIN process p USING (process_id) "
+		"JOIN host h USING (host_id) WHERE t.thread_id = ?",
+		"arch", err);
 	if (ret < 0)
 		return ret;
 	tl_bind_i64(st, 1, w->view.thread_id);
@@ -161,7 +179,8 @@ static unsigned find_sees(const struct tl_thp_work *w)
 
 	if (has_daemons || w->has_daemon_counters)
 		sees |= TL_THP_SEES_ACTIVITY;
-	if (has_all(w, TL_VIEW_COMPACTION | TL_VIEW_RECLAIM) || samples_suffice(w))
+	if (has_all(w, TL_VIEW_COMPACTION | TL_VIEW_RECLAIM) || samples_suffice(w) ||
+	    w->is_direct_excluded)
 		sees |= TL_THP_SEES_DIRECT;
 	if (has_all(w, TL_VIEW_STATES | TL_VIEW_ALL_CPUS))
 		sees |= TL_THP_SEES_STOLEN;
@@ -210,7 +229,8 @@ static double sum_of(const struct tl_thp_work *w, enum tl_thp_part part)
 static double due_ratio(const struct tl_thp_work *w, double total_ns)
 {
 	const struct tl_overlap *o = &w->overlap;
-	double met = sum_of(w, TL_PART_LOCK_SPINNING) + sum_of(w, TL_PART_LOCK_ASLEEP);
+	double met = sum_of(w, TL_PART_LOCK_SPINNING) + sum_of(w, TL_PART_LOCK_ASLEEP) +
+		     sum_of(w, TL_PART_LOCK_CALLS);
 	double f = met / (met + sum_of(w, TL_PART_LOCK_ELSEWHERE)), ratio;
 	double d = o->expected_ns / total_ns;
 
@@ -246,7 +266,8 @@ static int test_overlap(struct tl_thp_work *w, struct tl_error *err)
 /* What met a collapse by chance is put where it belongs. */
 static void correct_for_chance(struct tl_thp_work *w)
 {
-	static const enum tl_thp_part locks[] = { TL_PART_LOCK_SPINNING, TL_PART_LOCK_ASLEEP };
+	static const enum tl_thp_part locks[] = { TL_PART_LOCK_SPINNING, TL_PART_LOCK_ASLEEP,
+						  TL_PART_LOCK_CALLS };
 
 	for (size_t k = 0; k < sizeof(locks) / sizeof(*locks); k++) {
 		for (size_t i = 0; i < w->n; i++) {
@@ -269,7 +290,7 @@ static int judge(struct tl_thp_work *w, struct tl_error *err)
 			       w->part[TL_PART_STOLEN_KCOMPACTD][i] +
 			       w->part[TL_PART_STOLEN_KSWAPD][i];
 		w->lock[i] = w->part[TL_PART_LOCK_SPINNING][i] + w->part[TL_PART_LOCK_ASLEEP][i] +
-			     w->part[TL_PART_MOVED_PAGES][i];
+			     w->part[TL_PART_LOCK_CALLS][i] + w->part[TL_PART_MOVED_PAGES][i];
 		if (!w->has_daemon_counters)
 			w->activity[i] = w->part[TL_PART_KHUGEPAGED][i] +
 					 w->part[TL_PART_KCOMPACTD][i] + w->part[TL_PART_KSWAPD][i];
@@ -359,7 +380,7 @@ static enum tl_thp_answer answer(const struct tl_thp_work *w, const char **reaso
 		return answer_unseen(w, reason);
 	case TL_THP_NO_ACTIVITY:
 		/* Counters of the whole machine see all of it; daemons do not tell of direct work. */
-		if (unseen && !w->has_daemon_counters)
+		if (unseen && !w->is_direct_excluded)
 			return answer_unseen(w, reason);
 		*reason = "nothing of it happened";
 		return TL_THP_IS_NOT_SUPPORTED;
@@ -373,6 +394,8 @@ static enum tl_thp_answer answer(const struct tl_thp_work *w, const char **reaso
 				 : "what it explains is not surely more than nothing";
 		return unseen ? TL_THP_IS_UNDECIDED : TL_THP_IS_NOT_SUPPORTED;
 	case TL_THP_UNDECIDED:
+		if (calls_would_explain(w))
+			return answer_unseen(w, reason);
 		*reason =
 			"they go together, but a common cause, such as a checkpoint, explains that "
 			"as well";
@@ -513,8 +536,8 @@ static int find_sources(struct tl_thp_work *w, int64_t *sources, size_t *count,
 	struct tl_statement *st;
 	int ret = tl_statement_open(
 		&st, w->store,
-		"SELECT ?2 AS source UNION SELECT source_id FROM thread_state WHERE thread_id = ?1 "
-		"UNION SELECT e.source_id FROM stack_sum z JOIN event e USING (event_id) WHERE "
+		"SELECT ?2 AS source UNION SELECT * FROM (SELECT source_id FROM thread_state WHERE "
+		"thread_id = ?1 ORDER BY ts LIMIT 1) UNION SELECT e.source_id FROM stack_sum z JOIN event e USING (event_id) WHERE "
 		"z.thread_id = ?1 UNION SELECT source_id FROM call_block WHERE thread_id = ?1 AND "
 		"base_ts IS NOT NULL ORDER BY source",
 		"source", err);
@@ -552,20 +575,57 @@ static int check_clocks(struct tl_thp_work *w, struct tl_error *err)
 	return w->out->clocks ? TL_OK : TL_NOMEM;
 }
 
+/*
+ * One slow step that is far slower than all others is slow in another way, whatever it is called:
+ * it says nothing of why the rest is slow, and would outweigh it.
+ */
+static bool set_apart(struct tl_thp_work *w)
+{
+	double first = 0, second = 0;
+	size_t at = 0;
+
+	for (size_t i = 0; i < w->n; i++) {
+		double excess = w->duration[i] - w->model.baseline;
+
+		if (w->steps.role[i] != TL_THP_ROLE_SLOW)
+			continue;
+		if (excess > first) {
+			second = first;
+			first = excess;
+			at = i;
+		} else if (excess > second) {
+			second = excess;
+		}
+	}
+	if (w->model.slow_count < APART_KEEP + 1 || second <= 0 || first <= APART_RATIO * second)
+		return false;
+	w->is_checkpoint[at] = true;
+	return true;
+}
+
+static int judge_all(struct tl_thp_work *w, struct tl_error *err)
+{
+	int ret = judge(w, err);
+
+	if (ret == TL_OK && set_apart(w))
+		ret = judge(w, err);
+	if (ret == TL_OK && net_zeroing(w))
+		ret = judge(w, err);
+	return ret;
+}
+
 static int work_it_out(struct tl_thp_work *w, struct tl_error *err)
 {
 	int ret;
 
-	if ((ret = alloc_work(w, err)) < 0 || (ret = find_orders(w, err)) < 0 ||
-	    (ret = find_off_stacks(w, err)) < 0 ||
+	if ((ret = alloc_work(w, err)) < 0 || (ret = tl_thp_find_settings(w, err)) < 0 ||
+	    (ret = find_orders(w, err)) < 0 || (ret = find_off_stacks(w, err)) < 0 ||
 	    (ret = tl_chain_traits_load(&w->traits, &w->trait_count, w->store, err)) < 0 ||
 	    (ret = mark_checkpoints(w, err)) < 0 || (ret = tl_thp_gather(w, err)) < 0 ||
-	    (ret = test_overlap(w, err)) < 0)
+	    (ret = tl_thp_gather_counters(w, err)) < 0 || (ret = test_overlap(w, err)) < 0)
 		return ret;
 	correct_for_chance(w);
-	ret = judge(w, err);
-	if (ret == TL_OK && net_zeroing(w))
-		ret = judge(w, err);
+	ret = judge_all(w, err);
 	if (ret == TL_OK)
 		ret = check_clocks(w, err);
 	if (ret < 0)
@@ -573,7 +633,8 @@ static int work_it_out(struct tl_thp_work *w, struct tl_error *err)
 	tell_steps(w);
 	tell_answer(w);
 	if ((ret = tell_thread(w, err)) < 0 || (ret = tl_thp_find_evidence(w, err)) < 0 ||
-	    (ret = tl_thp_find_course(w, err)) < 0 || (ret = tl_thp_find_tests(w, err)) < 0)
+	    (ret = tl_thp_find_course(w, err)) < 0 || (ret = tl_thp_find_counters(w, err)) < 0 ||
+	    (ret = tl_thp_find_tests(w, err)) < 0)
 		return ret;
 	return tl_thp_find_words(w, err);
 }
@@ -591,10 +652,15 @@ int tl_thp(struct tl_store *store, const struct tl_thp_options *opt, struct tl_t
 	out->memory = tl_alloc(1, sizeof(struct tl_arena), err);
 	if (!out->memory)
 		return TL_NOMEM;
-	ret = tl_step_view_load(&w.view, store, &view, err);
+	/* one look at the case: a lock for each statement would cost more than most of them */
+	ret = tl_store_execute(store, "BEGIN", err);
 	if (ret == TL_OK) {
-		ret = work_it_out(&w, err);
-		release_work(&w);
+		ret = tl_step_view_load(&w.view, store, &view, err);
+		if (ret == TL_OK) {
+			ret = work_it_out(&w, err);
+			release_work(&w);
+		}
+		tl_store_execute(store, "ROLLBACK", NULL);
 	}
 	if (ret < 0)
 		tl_thp_release(out);
@@ -607,6 +673,7 @@ void tl_thp_release(struct tl_thp *thp)
 	free(thp->tests);
 	free(thp->course);
 	free(thp->counters);
+	free(thp->settings);
 	free(thp->advice);
 	free(thp->missing);
 	free(thp->contradictions);

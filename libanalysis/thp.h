@@ -28,6 +28,7 @@ enum tl_thp_part {
 	/* it waits for locks and pages, while a daemon moves pages */
 	TL_PART_LOCK_SPINNING,
 	TL_PART_LOCK_ASLEEP,
+	TL_PART_LOCK_CALLS, /* calls that take it, longer than usual: where stacks have no names */
 	TL_PART_MOVED_PAGES,
 	/* looks alike, and is not due to huge pages */
 	TL_PART_OTHER_COMPACTION, /* for another order */
@@ -69,13 +70,25 @@ struct tl_thp_work {
 	bool has_overlap;
 	struct tl_overlap overlap; /* of stalls with holds */
 	double lock_ratio;	   /* of the stalls that met a hold: not by chance */
-	bool has_daemon_counters;  /* activity is made of counters */
+	bool is_direct_excluded;  /* counters: nobody compacted, reclaimed, or faulted huge pages */
+	bool has_daemon_counters; /* activity is made of counters */
 
 	struct tl_thp *out;
 };
 
 /* thp_parts.c */
 int tl_thp_gather(struct tl_thp_work *w, struct tl_error *err);
+/* What of [begin, end) lies inside of steps. Counts the interval once if any does. */
+void tl_thp_add(struct tl_thp_work *w, enum tl_thp_part part, int64_t begin_ns, int64_t end_ns);
+
+/* thp_calls.c: system calls that take mmap_lock */
+int tl_thp_gather_calls(struct tl_thp_work *w, struct tl_error *err);
+
+/* thp_counters.c: activity where only counters show it; lines; settings (NULL: not known) */
+int tl_thp_gather_counters(struct tl_thp_work *w, struct tl_error *err);
+int tl_thp_find_counters(struct tl_thp_work *w, struct tl_error *err);
+int tl_thp_find_settings(struct tl_thp_work *w, struct tl_error *err);
+const char *tl_thp_setting(const struct tl_thp_work *w, const char *name);
 
 /* thp_evidence.c: lines of evidence, tests; text for the answer (NULL: no memory) */
 int tl_thp_find_evidence(struct tl_thp_work *w, struct tl_error *err);

@@ -56,6 +56,12 @@ static struct tl_writer *writer;
 static struct tl_error err;
 static uint64_t next_key;
 
+/* What differs from the usual case; setup puts it back. */
+static int64_t excess_ns;		  /* of slow steps */
+static int64_t checkpoint_ns;		  /* more in the first of them */
+static bool user_only;			  /* frames of the kernel have no names */
+static enum tl_clock_method clock_method; /* of perf.data */
+
 /* Chains of the samples of the thread, by time; elsewhere it runs the program's own code. */
 static struct window {
 	int64_t begin, end;
@@ -69,6 +75,10 @@ static inline int setup(void **state)
 	memset(&err, 0, sizeof(err));
 	window_count = 0;
 	next_key = 0;
+	excess_ns = 25 * MS;
+	checkpoint_ns = 0;
+	user_only = false;
+	clock_method = TL_CLOCK_EXACT;
 	return tl_store_open_temporary(&store, &err);
 }
 
@@ -87,7 +97,8 @@ static inline bool is_slow(int64_t step)
 
 static inline int64_t duration_of(int64_t step)
 {
-	return 100 * MS + step * 7919 % 13 * 200000 + (is_slow(step) ? 25 * MS : 0);
+	return 100 * MS + step * 7919 % 13 * 200000 + (is_slow(step) ? excess_ns : 0) +
+	       (step == SLOW_FIRST ? checkpoint_ns : 0);
 }
 
 static inline int64_t begin_of(int64_t step)
@@ -116,8 +127,8 @@ static inline void begin_source(const char *path)
 
 	assert_int_equal(tl_writer_begin(&writer, store, &source, &opt, &err), TL_OK);
 	clock.clock.name = "monotonic";
-	clock.clock.method = TL_CLOCK_EXACT;
-	clock.clock.residual_ns = 1000;
+	clock.clock.method = strcmp(path, "perf.data") != 0 ? TL_CLOCK_EXACT : clock_method;
+	clock.clock.residual_ns = clock.clock.method == TL_CLOCK_EXACT ? 1000 : -1;
 	clock.clock.why = "made here";
 	emit(&clock);
 }
@@ -160,7 +171,7 @@ static inline void sample(uint32_t type, int32_t tid, int64_t ts, const char *ch
 		frames[at] = (struct tl_frame) { .ip = 0x10 + at,
 						 .context = is_kernel ? TL_CONTEXT_KERNEL
 								      : TL_CONTEXT_USER };
-		texts[at].symbol = w + (is_kernel ? 2 : 0);
+		texts[at].symbol = is_kernel && user_only ? NULL : w + (is_kernel ? 2 : 0);
 		texts[at].dso = is_kernel ? "[kernel.kallsyms]" : "/bin/job";
 	}
 	ev.sample.type_index = type;

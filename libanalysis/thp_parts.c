@@ -38,8 +38,7 @@ static size_t step_behind(const struct tl_thp_work *w, int64_t ns)
 	return low;
 }
 
-/* What of [begin, end) lies inside of steps. Counts the interval once if any does. */
-static void add(struct tl_thp_work *w, enum tl_thp_part part, int64_t begin_ns, int64_t end_ns)
+void tl_thp_add(struct tl_thp_work *w, enum tl_thp_part part, int64_t begin_ns, int64_t end_ns)
 {
 	bool is_inside = false;
 
@@ -61,7 +60,7 @@ static void add(struct tl_thp_work *w, enum tl_thp_part part, int64_t begin_ns, 
 static void add_ranges(struct tl_thp_work *w, enum tl_thp_part part, const struct tl_ranges *ranges)
 {
 	for (size_t i = 0; i < ranges->count; i++)
-		add(w, part, ranges->ranges[i].begin_ns, ranges->ranges[i].end_ns);
+		tl_thp_add(w, part, ranges->ranges[i].begin_ns, ranges->ranges[i].end_ns);
 }
 
 /* ---- daemons ---------------------------------------------------------------------------------- */
@@ -293,7 +292,7 @@ static int gather_own(struct tl_thp_work *w, struct tl_error *err)
 		const struct tl_view_activity *a = &w->view.activities[i];
 
 		if (is_own_work(a))
-			add(w, own_part(w, a, unknown_is_huge), a->begin_ns, a->end_ns);
+			tl_thp_add(w, own_part(w, a, unknown_is_huge), a->begin_ns, a->end_ns);
 	}
 	tl_ranges_release(&unknown);
 	return ret;
@@ -416,7 +415,7 @@ static int add_lock_wait(struct tl_thp_work *w, const struct tl_view_state *s, s
 		return ret;
 	if (!is_woken)
 		return split_lock_wait(w, s, err);
-	add(w, TL_PART_LOCK_ASLEEP, s->begin_ns, s->end_ns);
+	tl_thp_add(w, TL_PART_LOCK_ASLEEP, s->begin_ns, s->end_ns);
 	return TL_OK;
 }
 
@@ -425,7 +424,7 @@ static void add_migration_wait(struct tl_thp_work *w, const struct tl_view_state
 	int64_t inside = tl_ranges_inside_ns(&w->moves, s->begin_ns, s->end_ns);
 
 	if (2 * inside >= s->end_ns - s->begin_ns)
-		add(w, TL_PART_MOVED_PAGES, s->begin_ns, s->end_ns);
+		tl_thp_add(w, TL_PART_MOVED_PAGES, s->begin_ns, s->end_ns);
 }
 
 /* Compaction and reclaim as a chain tells it; COUNT: intervals were recorded, which have it. */
@@ -449,7 +448,7 @@ static int add_sleep(struct tl_thp_work *w, const struct tl_view_state *s, struc
 		enum tl_thp_part part = work_part(w, t);
 
 		if (part != TL_PART_COUNT)
-			add(w, part, s->begin_ns, s->end_ns);
+			tl_thp_add(w, part, s->begin_ns, s->end_ns);
 		return TL_OK;
 	}
 	if (is_memory_lock(t->reason))
@@ -457,10 +456,10 @@ static int add_sleep(struct tl_thp_work *w, const struct tl_view_state *s, struc
 	if (t->reason == TL_WAIT_MIGRATION)
 		add_migration_wait(w, s);
 	else if (t->reason == TL_WAIT_FUTEX)
-		add(w, TL_PART_FUTEX, s->begin_ns, s->end_ns);
+		tl_thp_add(w, TL_PART_FUTEX, s->begin_ns, s->end_ns);
 	else if (t->reason == TL_WAIT_DIRTY || t->reason == TL_WAIT_COMMIT ||
 		 t->reason == TL_WAIT_IO)
-		add(w, TL_PART_STORAGE, s->begin_ns, s->end_ns);
+		tl_thp_add(w, TL_PART_STORAGE, s->begin_ns, s->end_ns);
 	return TL_OK;
 }
 
@@ -505,8 +504,10 @@ static enum tl_thp_part sample_part(const struct tl_thp_work *w, const struct tl
 	case TL_MEMORY_WORK_COUNT:
 		break;
 	}
-	return s->stack_id && !t->is_syscall && !t->is_fault && !t->is_interrupt ? TL_PART_USER
-										 : TL_PART_COUNT;
+	/* without names nothing of the kernel is known from what is not */
+	if (!s->stack_id || !(w->view.has & TL_VIEW_KERNEL_SYMBOLS))
+		return TL_PART_COUNT;
+	return t->is_syscall || t->is_fault || t->is_interrupt ? TL_PART_COUNT : TL_PART_USER;
 }
 
 /* A sample stands for the time around it: what it is compared with activity by. */
@@ -547,33 +548,7 @@ static int gather_samples(struct tl_thp_work *w, struct tl_error *err)
 		}
 		first = end;
 	}
-	tl_ranges_settle(&w->stalls);
 	return ret;
-}
-
-/* ---- calls ------------------------------------------------------------------------------------------- */
-
-static bool is_memory_call(const char *name)
-{
-	static const char *const names[] = { "mmap",	   "munmap",   "mremap", "brk",
-					     "madvise",	   "mprotect", "mlock",	 "munlock",
-					     "mmap_pgoff", "mlock2" };
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
-		if (!strcmp(name, names[i]))
-			return true;
-	}
-	return false;
-}
-
-static void gather_calls(struct tl_thp_work *w)
-{
-	for (size_t i = 0; i < w->view.call_count; i++) {
-		const struct tl_view_call *c = &w->view.calls[i];
-
-		if (is_memory_call(tl_view_text(&w->view, c->name)))
-			add(w, TL_PART_MEMORY_CALLS, c->begin_ns, c->end_ns);
-	}
 }
 
 int tl_thp_gather(struct tl_thp_work *w, struct tl_error *err)
@@ -584,6 +559,8 @@ int tl_thp_gather(struct tl_thp_work *w, struct tl_error *err)
 	    (ret = gather_own(w, err)) < 0 || (ret = gather_stolen(w, err)) < 0 ||
 	    (ret = gather_sleeps(w, err)) < 0)
 		return ret;
-	gather_calls(w);
-	return gather_samples(w, err);
+	if ((ret = gather_samples(w, err)) < 0 || (ret = tl_thp_gather_calls(w, err)) < 0)
+		return ret;
+	tl_ranges_settle(&w->stalls);
+	return TL_OK;
 }

@@ -74,8 +74,11 @@ static void waits_on_the_cpu_for_a_collapse_are_confirmed(void **state)
 	judge();
 	assert_int_equal(thp.answer, TL_THP_IS_CONFIRMED);
 	assert_int_equal(thp.slow_count, 16);
-	/* 20 ms of 25 and a little noise: four samples of 5 ms */
-	assert_float_equal(thp.share, 0.8, 0.02);
+	/* 20 ms of 25 and a little noise: four samples of 5 ms; see the head of this file */
+	assert_float_equal(thp.share, 0.8024072216649965, 1e-9);
+	assert_float_equal(thp.share_low, 0.789887274756339, 1e-9);
+	assert_float_equal(thp.share_high, 0.8149271685736539, 1e-9);
+	assert_float_equal(thp.excess_ns, 398.8e6, 1e-3);
 	assert_float_equal(thp.mechanism_share[TL_THP_LOCK], thp.share, 1e-9);
 	assert_float_equal(line("spinning")->slow_ns, 20e6, 1e-6);
 	assert_int_equal(line("spinning")->count, 64);
@@ -174,6 +177,8 @@ static void compaction_for_a_huge_page_is_confirmed(void **state)
 	judge();
 	assert_int_equal(thp.answer, TL_THP_IS_CONFIRMED);
 	assert_float_equal(line("compacting")->slow_ns, 23e6, 1e-6);
+	assert_float_equal(thp.share, 0.9227683049147459, 1e-9);
+	assert_float_equal(thp.share_low, 0.9083703659697899, 1e-9);
 	assert_float_equal(thp.mechanism_share[TL_THP_DIRECT], thp.share, 1e-9);
 	assert_true(advises("defrag=defer+madvise"));
 }
@@ -232,7 +237,8 @@ static void a_cpu_that_khugepaged_takes_contributes(void **state)
 	judge();
 	assert_int_equal(thp.answer, TL_THP_IS_CONTRIBUTING);
 	/* 10 ms of 25 */
-	assert_float_equal(thp.share, 0.4, 0.01);
+	assert_float_equal(thp.share, 0.4012036108324982, 1e-9);
+	assert_float_equal(thp.share_high, 0.40746358428682694, 1e-9);
 	assert_float_equal(thp.mechanism_share[TL_THP_STOLEN], thp.share, 1e-9);
 }
 
@@ -315,6 +321,162 @@ static void short_calls_in_a_tracers_log_say_nothing(void **state)
 	assert_int_equal(thp.answer, TL_THP_IS_NOT_OBSERVABLE);
 }
 
+/* ---- calls and counters, where stacks say nothing ---- */
+
+/* munmap takes 1 ms, and ends with the collapse that it meets. */
+static void write_calls_behind_collapses(void)
+{
+	begin_source("strace.log");
+	for (int64_t i = 0; i < STEPS; i++) {
+		struct tl_event ev = { .kind = TL_EVENT_SYSCALL,
+				       .has_ts = true,
+				       .ts = begin_of(i) + 19 * MS };
+
+		ev.syscall.task = (struct tl_task) { SELF, SELF };
+		ev.syscall.duration_ns = is_slow(i) ? 21 * MS : MS;
+		ev.syscall.name = "munmap";
+		ev.syscall.name_length = 6;
+		emit(&ev);
+	}
+	end_source();
+}
+
+static void collapse_in_slow_steps(int64_t i, int64_t begin)
+{
+	if (is_slow(i))
+		collapse(begin + 20 * MS, begin + 40 * MS);
+}
+
+static void calls_that_collapses_prolong_are_lock_waits(void **state)
+{
+	(void)state;
+	user_only = true;
+	make_case(collapse_in_slow_steps, HAS_ALL);
+	write_calls_behind_collapses();
+	judge();
+	assert_int_equal(thp.answer, TL_THP_IS_CONFIRMED);
+	assert_false(thp.is_seen[TL_THP_LOCK]); /* page faults wait unseen */
+	assert_float_equal(line("beyond their usual time")->slow_ns, 20e6, 1);
+}
+
+/* A second between readings; what happened in between is spread evenly. */
+static void write_counters(bool is_busy)
+{
+	static const char *const names[] = { "thp_fault_alloc", "thp_collapse_alloc",
+					     "compact_stall", "allocstall_normal" };
+	struct tl_event track = { .kind = TL_EVENT_TRACK };
+	double value = 1000;
+
+	begin_source("vmstat.log");
+	track.track.kind = TL_TRACK_COUNTER;
+	track.track.task = (struct tl_task) { TL_ID_NONE, TL_ID_NONE };
+	track.track.name = "vmstat";
+	track.track.process = "system";
+	track.track.device = track.track.stream = -1;
+	emit(&track);
+	for (int64_t ts = 0; ts < begin_of(STEPS) + 1000 * MS; ts += 100 * MS) {
+		bool is_in = ts > begin_of(SLOW_FIRST) && ts <= begin_of(SLOW_LAST + 1);
+
+		value += is_busy && is_in ? 7 : 0;
+		for (size_t i = 0; i < 4; i++) {
+			struct tl_event ev = { .kind = TL_EVENT_COUNTER, .has_ts = true, .ts = ts };
+
+			ev.counter.name = names[i];
+			ev.counter.name_length = strlen(names[i]);
+			ev.counter.value = i == 1 ? value : 5;
+			ev.counter.unit = "events since boot";
+			emit(&ev);
+		}
+	}
+	end_source();
+}
+
+static const struct tl_thp_counter *counter(const char *name)
+{
+	for (size_t i = 0; i < thp.counter_count; i++) {
+		if (!strcmp(thp.counters[i].name, name))
+			return &thp.counters[i];
+	}
+	return NULL;
+}
+
+static void counters_that_move_with_slow_steps_leave_it_undecided(void **state)
+{
+	(void)state;
+	write_trace();
+	write_counters(true);
+	judge();
+	assert_true(thp.sees_activity);
+	assert_int_equal(thp.answer, TL_THP_IS_UNDECIDED);
+	/* 7 in 100 ms */
+	assert_float_equal(counter("thp_collapse_alloc")->slow_rate, 70, 4);
+	assert_true(counter("thp_collapse_alloc")->good_rate < 2);
+	assert_true(counter("thp_collapse_alloc")->p < 0.05);
+}
+
+static void with_long_calls_beside_them_it_is_possible(void **state)
+{
+	(void)state;
+	write_trace();
+	write_counters(true);
+	write_calls(24 * MS);
+	judge();
+	assert_int_equal(thp.answer, TL_THP_IS_POSSIBLE);
+}
+
+static void counters_that_stand_still_refute(void **state)
+{
+	(void)state;
+	write_trace();
+	write_counters(false);
+	write_calls(24 * MS);
+	judge();
+	assert_int_equal(thp.answer, TL_THP_IS_NOT_SUPPORTED);
+	assert_float_equal(counter("compact_stall")->slow_rate, 0, 1e-12);
+}
+
+/* ---- which steps ---- */
+
+static void spin_in_most_slow_steps(int64_t i, int64_t begin)
+{
+	if (i != SLOW_FIRST)
+		spin_in_collapses(i, begin);
+}
+
+static void a_step_that_is_far_slower_is_set_apart(void **state)
+{
+	(void)state;
+	checkpoint_ns = 400 * MS;
+	make_case(spin_in_most_slow_steps, HAS_ALL);
+	judge();
+	assert_int_equal(thp.answer, TL_THP_IS_CONFIRMED);
+	assert_int_equal(thp.apart_count, 1);
+	assert_int_equal(thp.slow_count, 15);
+	assert_float_equal(thp.share, 0.8, 0.02);
+}
+
+static void without_slow_steps_nothing_is_supported(void **state)
+{
+	(void)state;
+	excess_ns = 0;
+	make_case(spin_in_most_slow_steps, HAS_ALL);
+	judge();
+	assert_int_equal(thp.answer, TL_THP_IS_NOT_SUPPORTED);
+	assert_string_equal(thp.reason, "there are no slow steps to explain");
+	assert_true(isnan(thp.share));
+}
+
+static void clocks_that_are_only_assumed_give_no_answer(void **state)
+{
+	static const struct tl_thp_options all = { 0 };
+
+	(void)state;
+	clock_method = TL_CLOCK_ASSUMED;
+	make_case(spin_in_collapses, HAS_ALL);
+	assert_int_equal(tl_thp(store, &all, &thp, &err), TL_NOTHING);
+	assert_non_null(strstr(err.text, "assumed"));
+}
+
 static void slow_steps_without_activity_are_not_supported(void **state)
 {
 	(void)state;
@@ -353,6 +515,13 @@ int main(void)
 		CASE(a_trace_alone_shows_nothing),
 		CASE(long_calls_in_a_tracers_log_are_possible_at_most),
 		CASE(short_calls_in_a_tracers_log_say_nothing),
+		CASE(calls_that_collapses_prolong_are_lock_waits),
+		CASE(counters_that_move_with_slow_steps_leave_it_undecided),
+		CASE(with_long_calls_beside_them_it_is_possible),
+		CASE(counters_that_stand_still_refute),
+		CASE(a_step_that_is_far_slower_is_set_apart),
+		CASE(without_slow_steps_nothing_is_supported),
+		CASE(clocks_that_are_only_assumed_give_no_answer),
 		CASE(slow_steps_without_activity_are_not_supported),
 		CASE(without_steps_there_is_no_answer),
 	};

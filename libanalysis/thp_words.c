@@ -227,8 +227,24 @@ static void advise_on_direct(struct list *a)
 {
 	struct tl_thp *out = a->w->out;
 
-	if (is_part(out, "compacting memory for its own huge page") ||
-	    is_part(out, "reclaiming memory for its own huge page"))
+	const char *defrag = tl_thp_setting(a->w, "thp.defrag");
+	const char *enabled = tl_thp_setting(a->w, "thp.enabled");
+	bool is_madvised =
+		(enabled && !strcmp(enabled, "madvise")) ||
+		(defrag && (!strcmp(defrag, "madvise") || !strcmp(defrag, "defer+madvise")));
+
+	if (!is_part(out, "compacting memory for its own huge page") &&
+	    !is_part(out, "reclaiming memory for its own huge page"))
+		;
+	else if (is_madvised)
+		advise(a,
+		       "the thread compacts or reclaims memory for its own huge pages, which it "
+		       "madvised: neither enabled=madvise nor defrag=madvise keeps it from that",
+		       "defrag=defer, or enabled=never; or have the job not madvise: "
+		       "NUMPY_MADVISE_HUGEPAGE=0, THP_MEM_ALLOC_ENABLE=0, jemalloc thp:never",
+		       "the huge pages are worth it: then free memory before they are asked for "
+		       "(drop a checkpoint's page cache, compact_memory between steps)");
+	else
 		advise(a, "the thread compacts or reclaims memory for its own huge pages",
 		       "defrag=defer+madvise (or madvise), or enabled=madvise, so that page faults "
 		       "take small pages instead of waiting",
@@ -249,9 +265,21 @@ static void advise_on_direct(struct list *a)
 static void advise_on_daemons(struct list *a)
 {
 	struct tl_thp *out = a->w->out;
+	const char *enabled = tl_thp_setting(a->w, "thp.enabled");
 	double lock = out->mechanism_share[TL_THP_LOCK];
 
-	if (lock >= 0.1)
+	if (lock >= 0.1 && enabled && !strcmp(enabled, "madvise"))
+		advise(a,
+		       "waits for mmap_lock coincide with khugepaged's collapses, and huge pages are "
+		       "enabled for madvised memory only",
+		       "keep khugepaged away from the job: have the job not madvise "
+		       "(NUMPY_MADVISE_HUGEPAGE=0, THP_MEM_ALLOC_ENABLE=0), prctl(PR_SET_THP_DISABLE) "
+		       "in its launcher, enabled=never, or less of khugepaged "
+		       "(khugepaged/pages_to_scan down, scan_sleep_millisecs up); reuse buffers "
+		       "instead of mmap and munmap in every step (M_MMAP_THRESHOLD, an allocator's "
+		       "cache)",
+		       "other threads' munmap or mprotect hold the lock");
+	else if (lock >= 0.1)
 		advise(a, "waits for mmap_lock coincide with khugepaged's collapses",
 		       "keep khugepaged away from the job: enabled=madvise, "
 		       "prctl(PR_SET_THP_DISABLE) in its launcher, or less of it "
@@ -344,8 +372,8 @@ static void say_steps(struct tl_text *t, const struct tl_thp *out)
 			       ms(baseline, sizeof(baseline), out->baseline_ns), out->good_count);
 	}
 	if (out->apart_count)
-		tl_text_printf(t, " %zu checkpoint%s left out.", out->apart_count,
-			       out->apart_count == 1 ? " is" : "s are");
+		tl_text_printf(t, " %zu of another kind, as of checkpoints, %s left out.",
+			       out->apart_count, out->apart_count == 1 ? "is" : "are");
 }
 
 static enum tl_thp_mechanism largest(const struct tl_thp *out)
@@ -371,7 +399,7 @@ static void say_spinning(struct tl_text *t, const struct tl_thp_work *w)
 		spinning += w->part[TL_PART_LOCK_SPINNING][i];
 		all += w->lock[i];
 	}
-	if (all > 0)
+	if (spinning > 0)
 		tl_text_printf(t, "; %.0f %% of these waits spin on a CPU", 100 * spinning / all);
 }
 
@@ -398,7 +426,7 @@ static void say_share(struct tl_text *t, const struct tl_thp_work *w)
 		if (chief == TL_THP_LOCK)
 			say_spinning(t, w);
 		tl_text_puts(t, ".");
-	} else if (out->is_seen[0] || out->is_seen[1] || out->is_seen[2]) {
+	} else if ((out->is_seen[0] && out->is_seen[1] && out->is_seen[2]) || out->share >= 0.005) {
 		tl_text_printf(t,
 			       " What memory management is seen to do explains %.1f %% of that, at "
 			       "most %.1f %%.",
@@ -447,11 +475,12 @@ static void say_unseen(struct tl_text *t, const struct tl_thp *out)
 	for (int i = 0; i < TL_THP_MECHANISM_COUNT; i++) {
 		if (out->is_seen[i])
 			continue;
-		tl_text_printf(t, "%s%s", is_first ? " Not observable: " : ", ", words[i]);
+		tl_text_printf(t, "%s%s", is_first ? " Not observable in full: " : ", ", words[i]);
 		is_first = false;
 	}
 	if (!out->sees_activity) {
-		tl_text_printf(t, "%swhat daemons did", is_first ? " Not observable: " : ", ");
+		tl_text_printf(t, "%swhat daemons did",
+			       is_first ? " Not observable in full: " : ", ");
 		is_first = false;
 	}
 	if (!is_first)
