@@ -8,6 +8,7 @@
 #include "capture.h"
 #include "chrome.h"
 #include "csv.h"
+#include "folded.h"
 #include "perf.h"
 #include "perf_script.h"
 #include "perf_trace_text.h"
@@ -25,6 +26,7 @@ const struct tl_importer *const tl_importers[] = {
 	&chrome_importer,
 	&training_log_importer,
 	&csv_importer,
+	&folded_importer,
 	&ascend_db_importer,
 	&capture_manifest_importer,
 	&capture_clocks_importer,

@@ -371,6 +371,9 @@ static int join_arguments(struct trace_import *t, const struct tl_event_slice *e
 {
 	if (!end->arguments)
 		return TL_OK;
+	if (s->arguments && s->arguments_length == end->arguments_length &&
+	    !memcmp(s->arguments, end->arguments, end->arguments_length))
+		return TL_OK; /* py-spy says everything twice */
 	if (!s->arguments) {
 		s->arguments = end->arguments;
 		s->arguments_length = end->arguments_length;
