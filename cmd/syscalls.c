@@ -115,22 +115,34 @@ static int ask(const struct syscalls_options *opt, struct tl_store *store,
 	       const struct tl_syscall_options *question, struct tl_error *err)
 {
 	bool is_machine = opt->output.is_json || opt->output.is_csv;
+	struct tl_call_summaries summaries;
 	const struct syscalls_layout layout = {
 		.format = opt->output,
 		.top = opt->top >= 0 ? (size_t)opt->top
 		       : is_machine  ? 0
 				     : TOP_FOR_PEOPLE,
 		.histograms = HISTOGRAMS,
+		.summaries = &summaries,
 	};
 	struct tl_syscalls calls;
-	int ret = tl_syscalls(store, question, &calls, err);
+	struct tl_error none = { 0 };
+	int ret = tl_call_summaries_load(store, &summaries, err);
 
 	if (ret < 0)
 		return ret;
-	ret = syscalls_print(store, &calls, &layout, err);
-	if (ret == TL_OK)
-		ret = opt->is_check && calls.outlier_count ? EXIT_FOUND : EXIT_DONE;
-	tl_syscalls_release(&calls);
+	ret = tl_syscalls(store, question, &calls, &none);
+	if (ret == TL_NOTHING && summaries.count) {
+		ret = syscalls_print_summaries(&layout, err);
+		ret = ret == TL_OK ? EXIT_DONE : ret;
+	} else if (ret < 0) {
+		*err = none;
+	} else {
+		ret = syscalls_print(store, &calls, &layout, err);
+		if (ret == TL_OK)
+			ret = opt->is_check && calls.outlier_count ? EXIT_FOUND : EXIT_DONE;
+		tl_syscalls_release(&calls);
+	}
+	tl_call_summaries_release(&summaries);
 	return ret;
 }
 

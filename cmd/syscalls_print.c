@@ -745,6 +745,63 @@ static int print_summary(struct print *p, struct tl_error *err)
 			     cells, err);
 }
 
+static int add_summaries(struct output *output, const struct syscalls_layout *layout,
+			 struct tl_error *err)
+{
+	static const struct column columns[] = {
+		{ "total_ns", "total", COLUMN_DURATION, false },
+		{ "thread", "thread", COLUMN_TEXT, true },
+		{ "pid", "pid", COLUMN_INTEGER, false },
+		{ "tid", "tid", COLUMN_INTEGER, false },
+		{ "name", "call", COLUMN_TEXT, false },
+		{ "is_system_call", "system call", COLUMN_FLAG, true },
+		{ "call_count", "calls", COLUMN_INTEGER, false },
+		{ "mean_ns", "mean", COLUMN_DURATION, false },
+		{ "min_ns", "shortest", COLUMN_DURATION, false },
+		{ "max_ns", "longest", COLUMN_DURATION, false },
+		{ "source", "source", COLUMN_TEXT, true },
+	};
+	const struct tl_call_summaries *all = layout->summaries;
+	size_t count = layout->top && layout->top < all->count ? layout->top : all->count;
+	char title[128];
+	int ret;
+
+	snprintf(title, sizeof(title), "Known as sums only, over a whole recording (%zu of %zu)",
+		 count, all->count);
+	ret = output_table(output, "summaries", title, columns, COUNT(columns), err);
+	for (size_t i = 0; i < count && ret == TL_OK; i++) {
+		const struct tl_call_summary *x = &all->rows[i];
+		const struct cell cells[COUNT(columns)] = {
+			cell_integer(x->total_ns),
+			cell_text(x->thread),
+			x->pid < 0 ? cell_unknown() : cell_integer(x->pid),
+			x->tid < 0 ? cell_unknown() : cell_integer(x->tid),
+			cell_text(x->name),
+			cell_flag(x->is_system),
+			cell_integer(x->count),
+			cell_integer(x->total_ns / x->count),
+			x->min_ns < 0 ? cell_unknown() : cell_integer(x->min_ns),
+			x->max_ns < 0 ? cell_unknown() : cell_integer(x->max_ns),
+			cell_text(x->source),
+		};
+
+		ret = output_row(output, cells, err);
+	}
+	return ret;
+}
+
+int syscalls_print_summaries(const struct syscalls_layout *layout, struct tl_error *err)
+{
+	struct output *output;
+	int closed, ret = output_open(&output, stdout, &layout->format, true, err);
+
+	if (ret < 0)
+		return ret;
+	ret = add_summaries(output, layout, err);
+	closed = output_close(output, err);
+	return ret < 0 ? ret : closed;
+}
+
 int syscalls_print(struct tl_store *store, struct tl_syscalls *calls,
 		   const struct syscalls_layout *layout, struct tl_error *err)
 {
@@ -771,6 +828,8 @@ int syscalls_print(struct tl_store *store, struct tl_syscalls *calls,
 		ret = print_opens(&p, err);
 	if (ret == TL_OK && (calls->source_count || is_machine))
 		ret = print_sources(&p, err);
+	if (ret == TL_OK && layout->summaries->count)
+		ret = add_summaries(p.output, layout, err);
 	if (ret == TL_OK)
 		ret = print_caution(&p, err);
 	closed = output_close(p.output, err);

@@ -593,10 +593,82 @@ static const char sums_tell_no_times[] =
 	"sums over the whole recording have no place on a timeline; import trace_view.json, "
 	"msprof_*.json or the .db beside it";
 
+struct sums {
+	int pid, tid, name, total, count, min, max;
+};
+
+static int begin_sums(struct csv_table *t, struct tl_error *err)
+{
+	struct sums *s = t->state ? t->state : tl_alloc(1, sizeof(*s), err);
+
+	t->state = s;
+	if (!s)
+		return TL_NOMEM;
+	s->pid = csv_column(&t->names, "Process ID");
+	s->tid = csv_column(&t->names, "Thread ID");
+	s->name = csv_column(&t->names, "Name");
+	s->total = csv_column(&t->names, "Time(us)");
+	s->count = csv_column(&t->names, "Count");
+	s->min = csv_column(&t->names, "Min(us)");
+	s->max = csv_column(&t->names, "Max(us)");
+	return TL_OK;
+}
+
+static int64_t time_or_unknown(const struct csv_field *field)
+{
+	int64_t ns;
+
+	return field && csv_time(field, MICROSECOND_NS, &ns) && ns >= 0 ? ns : -1;
+}
+
+/* Time(%) is what the rest of the table says already. */
+static int sums_row(struct csv_table *t, const struct csv_record *values, struct tl_sink *sink,
+		    struct tl_error *err)
+{
+	const struct sums *s = t->state;
+	struct tl_event ev = { .kind = TL_EVENT_CALL_SUMMARY };
+	struct tl_event_call_summary *c = &ev.call_summary;
+	const struct csv_field *name = field_of(values, s->name);
+	const struct csv_field *count = field_of(values, s->count);
+
+	if (!name)
+		return fail_field(t, name, "function", err);
+	if (!task_id(field_of(values, s->pid), &c->task.pid) ||
+	    !task_id(field_of(values, s->tid), &c->task.tid))
+		return fail_field(t, field_of(values, s->tid), "thread", err);
+	if (!count || !csv_integer(count, &c->count) || c->count <= 0)
+		return fail_field(t, count, "number of calls", err);
+	c->total_ns = time_or_unknown(field_of(values, s->total));
+	if (c->total_ns < 0)
+		return fail_field(t, field_of(values, s->total), "time of calls", err);
+	c->min_ns = time_or_unknown(field_of(values, s->min));
+	c->max_ns = time_or_unknown(field_of(values, s->max));
+	c->kind = csv_is_system_call(name) ? TL_CALL_SYSTEM : TL_CALL_LIBRARY;
+	c->name = name->text;
+	c->name_length = name->length;
+	return csv_emit(t, sink, &ev, err);
+}
+
+static int end_sums(struct csv_table *t, struct tl_sink *sink, struct tl_error *err)
+{
+	struct tl_event ev = { .kind = TL_EVENT_DIAGNOSTIC };
+
+	if (!t->events)
+		return TL_OK;
+	ev.diagnostic.kind = TL_DIAGNOSTIC_NOTE;
+	ev.diagnostic.what = "sums over the whole recording: they have no place on the timeline";
+	ev.diagnostic.count = t->events;
+	ev.diagnostic.unit = "sums";
+	return sink->emit(sink, &ev, err);
+}
+
 static const struct csv_kind call_summary = {
 	.what = "a summary of system calls",
 	.is_header = is_call_summary,
-	.why_not = sums_tell_no_times,
+	.begin = begin_sums,
+	.row = sums_row,
+	.end = end_sums,
+	.release = release,
 };
 
 static const struct csv_kind api_summary = {

@@ -230,10 +230,28 @@ static void preloaded_calls_are_calls(void **state)
 	assert_int_equal(nth(&t, TL_EVENT_SYSCALL, 1)->syscall.duration_ns, 13000000);
 }
 
-static void summaries_are_refused_in_words(void **state)
+static void sums_of_calls_are_kept_as_sums(void **state)
+{
+	const struct tl_event_call_summary *c;
+	struct taken t;
+
+	(void)state;
+	import(&t,
+	       "Device_id,Process ID,Thread ID,Name,Time(%),Time(us),Count,Avg(us),Max(us),Min(us)\n"
+	       "0,4242,4250,nanosleep,0.985,102423000.12,97090,1055,2000.5,N/A\n");
+	assert_int_equal(t.ret, TL_OK);
+	c = &nth(&t, TL_EVENT_CALL_SUMMARY, 0)->call_summary;
+	assert_int_equal(c->task.tid, 4250);
+	assert_int_equal(c->kind, TL_CALL_SYSTEM);
+	assert_int_equal(c->count, 97090);
+	assert_int_equal(c->total_ns, 102423000120);
+	assert_int_equal(c->max_ns, 2000500);
+	assert_int_equal(c->min_ns, -1);
+}
+
+static void other_summaries_are_refused_in_words(void **state)
 {
 	static const char *const headers[] = {
-		"Process ID,Thread ID,Name,Time(%),Time(us),Count,Avg(us),Max(us),Min(us)\n",
 		"Device_id,Level,API Name,Time(us),Count,Avg(us),Min(us),Max(us),Variance\n",
 		"OP Type,Core Type,Count,Total Time(us),Min Time(us)\n",
 	};
@@ -317,7 +335,8 @@ int main(void)
 		cmocka_unit_test(the_split_of_a_step_keeps_its_digits),
 		cmocka_unit_test(kernels_lie_on_their_streams),
 		cmocka_unit_test(preloaded_calls_are_calls),
-		cmocka_unit_test(summaries_are_refused_in_words),
+		cmocka_unit_test(sums_of_calls_are_kept_as_sums),
+		cmocka_unit_test(other_summaries_are_refused_in_words),
 		cmocka_unit_test(other_tables_are_not_claimed),
 		cmocka_unit_test(cut_anywhere_it_ends_well),
 		cmocka_unit_test(step_trace_time_of_a_real_run_is_exact),

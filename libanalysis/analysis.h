@@ -84,6 +84,7 @@ enum tl_event_kind {
 	TL_EVENT_SWITCH,       /* a CPU went from one thread to another */
 	TL_EVENT_WAKEUP,       /* a thread was made runnable by another */
 	TL_EVENT_SYSCALL,      /* a system call, or a traced library call, with its duration */
+	TL_EVENT_CALL_SUMMARY, /* calls of a thread that are known only as sums */
 	TL_EVENT_TRACK,	       /* a row of a timeline: a thread, a device stream, counters */
 	TL_EVENT_SLICE,	       /* something that took a while, or happened, on a track */
 	TL_EVENT_FLOW,	       /* an arrow's end: from a launch to what it started */
@@ -406,6 +407,16 @@ enum tl_slice_class {
 	TL_SLICE_GARBAGE_COLLECTION
 };
 
+/* No times: how many calls there were in the whole recording, and how long they took together. */
+struct tl_event_call_summary {
+	struct tl_task task;
+	enum tl_call_kind kind;
+	const char *name;
+	size_t name_length;
+	int64_t count, total_ns;
+	int64_t min_ns, max_ns; /* -1 unknown */
+};
+
 struct tl_event_slice {
 	uint32_t track;
 	enum tl_slice_class class_;
@@ -525,6 +536,7 @@ struct tl_event {
 		struct tl_event_switch sched_switch;
 		struct tl_event_wakeup wakeup;
 		struct tl_event_syscall syscall;
+		struct tl_event_call_summary call_summary;
 		struct tl_event_track track;
 		struct tl_event_slice slice;
 		struct tl_event_flow flow;

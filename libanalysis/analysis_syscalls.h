@@ -157,6 +157,24 @@ int tl_syscalls(struct tl_store *store, const struct tl_syscall_options *opt,
 int tl_syscalls_look_up(struct tl_store *store, struct tl_syscalls *calls,
 			struct tl_syscall_one *const *ones, size_t count, struct tl_error *err);
 void tl_syscalls_release(struct tl_syscalls *calls);
+/* Calls that a source knows only as sums, those that took longest first. */
+struct tl_call_summary {
+	const char *source, *thread, *name; /* thread: NULL unknown */
+	int64_t pid, tid;		    /* -1 unknown */
+	bool is_system;
+	int64_t count, total_ns, min_ns, max_ns; /* -1 unknown */
+};
+
+struct tl_call_summaries {
+	struct tl_call_summary *rows;
+	size_t count;
+	void *memory;
+};
+
+/* None is no failure. Release what it returns. */
+int tl_call_summaries_load(struct tl_store *store, struct tl_call_summaries *out,
+			   struct tl_error *err);
+void tl_call_summaries_release(struct tl_call_summaries *summaries);
 const char *tl_syscall_learnt_name(enum tl_syscall_learnt learnt); /* "good steps", ... */
 
 #ifdef __cplusplus

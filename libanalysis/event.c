@@ -28,6 +28,7 @@ static const char *const kind_names[TL_EVENT_KIND_COUNT] = {
 	[TL_EVENT_SLICE] = "slice",
 	[TL_EVENT_FLOW] = "flow",
 	[TL_EVENT_COUNTER] = "counter",
+	[TL_EVENT_CALL_SUMMARY] = "call-summary",
 	[TL_EVENT_STEP] = "step",
 	[TL_EVENT_LOG] = "log",
 	[TL_EVENT_CLOCK_ANCHOR] = "clock-anchor",
@@ -498,6 +499,14 @@ void tl_event_print(FILE *out, const struct tl_event *ev)
 			ev->counter.value);
 		print_text(out, "name", ev->counter.name, ev->counter.name_length);
 		print_quoted(out, "unit", ev->counter.unit);
+		break;
+	case TL_EVENT_CALL_SUMMARY:
+		print_task(out, "task", &ev->call_summary.task);
+		fprintf(out, " %s count=%" PRId64 " total=%" PRId64 " min=%" PRId64 " max=%" PRId64,
+			ev->call_summary.kind == TL_CALL_SYSTEM ? "system" : "library",
+			ev->call_summary.count, ev->call_summary.total_ns, ev->call_summary.min_ns,
+			ev->call_summary.max_ns);
+		print_text(out, "name", ev->call_summary.name, ev->call_summary.name_length);
 		break;
 	case TL_EVENT_STEP:
 		fprintf(out, " number=%" PRId64 " rank=%" PRId32 " duration=%" PRId64,

@@ -394,6 +394,19 @@ CREATE TABLE call_stack_sum (
 	dur_sum INTEGER NOT NULL -- ns
 ) STRICT;
 
+-- Facts: calls of a thread of which the source knows only how many there were and what they took, over
+-- the whole recording.
+CREATE TABLE call_summary (
+	source_id INTEGER NOT NULL REFERENCES source,
+	thread_id INTEGER REFERENCES thread, -- NULL: not said
+	name_id INTEGER NOT NULL REFERENCES string,
+	kind INTEGER NOT NULL, -- as in syscall
+	call_count INTEGER NOT NULL,
+	dur_sum INTEGER NOT NULL, -- ns
+	dur_min INTEGER, -- ns
+	dur_max INTEGER -- ns
+) STRICT;
+
 -- Facts: a row of a profiler's timeline: a thread, a device stream, counters, a layer.
 CREATE TABLE track (
 	track_id INTEGER PRIMARY KEY,
@@ -673,6 +686,14 @@ FROM syscall c JOIN string n ON n.string_id = c.name_id LEFT JOIN thread t USING
 LEFT JOIN process p USING (process_id) LEFT JOIN string m ON m.string_id = t.name_id
 LEFT JOIN string e ON e.string_id = c.error_id LEFT JOIN string o ON o.string_id = c.operation_id
 LEFT JOIN string f ON f.string_id = c.path_id;
+
+CREATE VIEW call_summary_view AS
+SELECT s.path AS source, p.pid, t.tid, m.text AS thread_name, n.text AS name,
+	CASE c.kind WHEN 0 THEN 'system' ELSE 'library' END AS kind, c.call_count, c.dur_sum,
+	c.dur_sum / c.call_count AS dur_mean, c.dur_min, c.dur_max
+FROM call_summary c JOIN source s USING (source_id) JOIN string n ON n.string_id = c.name_id
+LEFT JOIN thread t USING (thread_id) LEFT JOIN process p USING (process_id)
+LEFT JOIN string m ON m.string_id = t.name_id;
 
 CREATE VIEW track_view AS
 SELECT k.track_id, s.path AS source, s.rank, k.kind, k.name, k.process, p.pid, t.tid, k.device,

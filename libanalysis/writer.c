@@ -50,6 +50,9 @@ static const char *const insert_sql[INSERT_COUNT] = {
 			"VALUES(?, ?, ?, ?, ?, ?)",
 	[INSERT_COUNTER] =
 		"INSERT INTO counter(track_id, ts, name_id, unit_id, value) VALUES(?, ?, ?, ?, ?)",
+	[INSERT_CALL_SUMMARY] =
+		"INSERT INTO call_summary(source_id, thread_id, name_id, kind, "
+		"call_count, dur_sum, dur_min, dur_max) VALUES(?, ?, ?, ?, ?, ?, ?, ?)",
 	[INSERT_STEP_MARK] = "INSERT INTO step_mark(source_id, number, rank, ts, dur, detail) "
 			     "VALUES(?, ?, ?, ?, ?, ?)",
 	[INSERT_LOG] = "INSERT INTO log(log_id, source_id, ts, line, level_id, text) VALUES(?, ?, "
@@ -375,6 +378,8 @@ static int writer_emit(struct tl_sink *sink, const struct tl_event *ev, struct t
 		return tl_writer_wakeup(w, ev, err);
 	case TL_EVENT_SYSCALL:
 		return tl_writer_syscall(w, ev, err);
+	case TL_EVENT_CALL_SUMMARY:
+		return tl_writer_call_summary(w, ev, err);
 	case TL_EVENT_TRACK:
 		return tl_writer_track(w, &ev->track, err);
 	case TL_EVENT_SLICE:

@@ -30,6 +30,7 @@ enum tl_insert {
 	INSERT_SLICE,
 	INSERT_FLOW,
 	INSERT_COUNTER,
+	INSERT_CALL_SUMMARY,
 	INSERT_STEP_MARK,
 	INSERT_LOG,
 	INSERT_CLOCK_ANCHOR,
@@ -288,6 +289,7 @@ int tl_writer_track(struct tl_writer *w, const struct tl_event_track *ev, struct
 int tl_writer_slice(struct tl_writer *w, const struct tl_event *ev, struct tl_error *err);
 int tl_writer_flow(struct tl_writer *w, const struct tl_event *ev, struct tl_error *err);
 int tl_writer_counter(struct tl_writer *w, const struct tl_event *ev, struct tl_error *err);
+int tl_writer_call_summary(struct tl_writer *w, const struct tl_event *ev, struct tl_error *err);
 int tl_writer_step(struct tl_writer *w, const struct tl_event *ev, struct tl_error *err);
 int tl_writer_log(struct tl_writer *w, const struct tl_event *ev, struct tl_error *err);
 int tl_writer_track_rows(struct tl_writer *w, struct tl_error *err);

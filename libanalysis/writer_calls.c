@@ -195,6 +195,29 @@ int tl_writer_syscall(struct tl_writer *w, const struct tl_event *ev, struct tl_
 	return put_row(w, ev, &key, node, err);
 }
 
+int tl_writer_call_summary(struct tl_writer *w, const struct tl_event *ev, struct tl_error *err)
+{
+	const struct tl_event_call_summary *c = &ev->call_summary;
+	int64_t values[8] = { w->source_id, 0,		 0,	    (int64_t)c->kind,
+			      c->count,	    c->total_ns, c->min_ns, c->max_ns };
+	uint32_t thread;
+	int ret = w->is_settled ? TL_OK : tl_writer_settle_sideband(w, err);
+
+	if (ret == TL_OK && c->task.tid != TL_ID_NONE) {
+		ret = tl_tasks_thread(&w->tasks, INT64_MIN, c->task, &thread, err);
+		if (ret == TL_OK)
+			ret = tl_writer_thread_row(w, thread, &values[1], err);
+	}
+	if (ret == TL_OK)
+		ret = tl_writer_text(w, c->name, c->name_length, &values[2], err);
+	if (ret < 0 || c->count <= 0)
+		return ret;
+	return tl_writer_put(w, INSERT_CALL_SUMMARY, values, 8,
+			     (uint64_t)!values[1] << 1 | (uint64_t)(c->min_ns < 0) << 6 |
+				     (uint64_t)(c->max_ns < 0) << 7,
+			     NULL, 0, err);
+}
+
 int tl_writer_call_rows(struct tl_writer *w, struct tl_error *err)
 {
 	int ret = tl_call_blocks_flush(&w->calls, err);

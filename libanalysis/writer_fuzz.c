@@ -465,6 +465,17 @@ static void fill(struct state *s, struct tl_event *ev)
 		memcpy(&ev->counter.value, &bits, sizeof(bits));
 		break;
 	}
+	case TL_EVENT_CALL_SUMMARY:
+		ev->call_summary = (struct tl_event_call_summary) {
+			.task = { odd_i32(s), odd_i32(s) },
+			.name = "ioctl",
+			.name_length = 5,
+			.count = odd_i64(s),
+			.total_ns = odd_i64(s),
+			.min_ns = -1,
+			.max_ns = odd_i64(s),
+		};
+		break;
 	case TL_EVENT_STEP:
 		ev->step = (struct tl_event_step) { odd_i64(s), odd_i32(s), odd_i64(s),
 						    flag(s) ? "{}" : NULL };
