@@ -4,6 +4,7 @@
 #include "output.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
 struct info_options {
@@ -18,7 +19,8 @@ static const struct info_options defaults = { .limit = 20 };
 static const struct command_option options[] = {
 	INTEGER(struct info_options, limit, 'n', "limit", "N", 1, INT32_MAX,
 		"show at most N threads and N binaries; default 20"),
-	FLAG(struct info_options, show_all, 'a', "all", "show all threads and binaries"),
+	FLAG(struct info_options, show_all, 'a', "all",
+	     "show all threads, binaries, settings and counters"),
 	OUTPUT_OPTIONS(struct info_options, output),
 	HEADING("for raw recordings"),
 	SOURCE_OPTIONS(struct info_options, sources),
@@ -301,6 +303,89 @@ static int print_losses(struct output *output, const struct tl_info *info, struc
 	return ret;
 }
 
+static int print_settings(struct output *output, const struct tl_machine *machine, bool show_all,
+			  struct tl_error *err)
+{
+	static const struct column columns[] = {
+		{ "source_id", "source", COLUMN_INTEGER, false },
+		{ "host", "host", COLUMN_TEXT, false },
+		{ "key", "setting", COLUMN_TEXT, false },
+		{ "value", "was", COLUMN_TEXT, false },
+		{ "change_count", "changes", COLUMN_INTEGER, false },
+	};
+	size_t shown = 0;
+	char title[96];
+	int ret;
+
+	for (size_t i = 0; i < machine->setting_count; i++)
+		shown += show_all || machine->settings[i].is_main;
+	if (shown < machine->setting_count)
+		snprintf(title, sizeof(title), "Settings (%zu of %zu that were recorded)", shown,
+			 machine->setting_count);
+	else
+		snprintf(title, sizeof(title), "Settings");
+	ret = output_table(output, "settings", title, columns, COUNT(columns), err);
+	for (size_t i = 0; i < machine->setting_count && ret == TL_OK; i++) {
+		const struct tl_machine_setting *s = &machine->settings[i];
+		const struct cell cells[COUNT(columns)] = {
+			cell_integer(s->source_id),
+			cell_text(s->host),
+			cell_text(s->key),
+			cell_text(s->value),
+			cell_integer(s->change_count),
+		};
+
+		if (show_all || s->is_main)
+			ret = output_row(output, cells, err);
+	}
+	return ret;
+}
+
+static int print_counters(struct output *output, const struct tl_machine *machine, bool show_all,
+			  struct tl_error *err)
+{
+	static const struct column columns[] = {
+		{ "source_id", "source", COLUMN_INTEGER, false },
+		{ "track", "of", COLUMN_TEXT, false },
+		{ "name", "counter", COLUMN_TEXT, false },
+		{ "grown", "grew by", COLUMN_REAL, false },
+		{ "per_second", "per second", COLUMN_REAL, false },
+		{ "lowest", "lowest", COLUMN_REAL, true },
+		{ "highest", "highest", COLUMN_REAL, true },
+		{ "unit", "unit", COLUMN_TEXT, false },
+	};
+	size_t shown = 0;
+	char title[96];
+	int ret;
+
+	for (size_t i = 0; i < machine->counter_count; i++)
+		shown += show_all || machine->counters[i].is_main;
+	if (shown < machine->counter_count)
+		snprintf(title, sizeof(title),
+			 "Counters (%zu of %zu: memory in trouble, while recording)", shown,
+			 machine->counter_count);
+	else
+		snprintf(title, sizeof(title), "Counters");
+	ret = output_table(output, "counters", title, columns, COUNT(columns), err);
+	for (size_t i = 0; i < machine->counter_count && ret == TL_OK; i++) {
+		const struct tl_machine_counter *c = &machine->counters[i];
+		const struct cell cells[COUNT(columns)] = {
+			cell_integer(c->source_id),
+			cell_text(c->track),
+			cell_text(c->name),
+			c->is_growing ? cell_real(c->last - c->first) : cell_unknown(),
+			isnan(c->per_second) ? cell_unknown() : cell_real(c->per_second),
+			cell_real(c->lowest),
+			cell_real(c->highest),
+			cell_text(c->unit),
+		};
+
+		if (show_all || c->is_main)
+			ret = output_row(output, cells, err);
+	}
+	return ret;
+}
+
 static int print_answers(struct output *output, const struct tl_info *info, struct tl_error *err)
 {
 	static const struct column columns[] = {
@@ -324,7 +409,7 @@ static int print_answers(struct output *output, const struct tl_info *info, stru
 }
 
 static int print_info(const struct info_options *opt, const struct tl_info *info,
-		      struct tl_error *err)
+		      const struct tl_machine *machine, struct tl_error *err)
 {
 	size_t limit = opt->show_all ? SIZE_MAX : (size_t)opt->limit;
 	struct output *output = NULL;
@@ -343,6 +428,11 @@ static int print_info(const struct info_options *opt, const struct tl_info *info
 		ret = print_dsos(output, info, limit, err);
 	if (ret == TL_OK)
 		ret = print_losses(output, info, err);
+	/* of what nobody recorded there is nothing to show */
+	if (ret == TL_OK && machine->setting_count)
+		ret = print_settings(output, machine, opt->show_all, err);
+	if (ret == TL_OK && machine->counter_count)
+		ret = print_counters(output, machine, opt->show_all, err);
 	if (ret == TL_OK)
 		ret = print_answers(output, info, err);
 	closed = output_close(output, err);
@@ -354,6 +444,7 @@ static int run(const void *values, size_t operand_count, char **operands, struct
 	const struct info_options *opt = values;
 	struct case_request request = { .sources = &opt->sources, .want = TL_WANT_ALL };
 	struct tl_store *store = NULL;
+	struct tl_machine machine = { 0 };
 	struct tl_info info = { 0 };
 	int ret = output_check(&opt->output, err);
 
@@ -362,7 +453,10 @@ static int run(const void *values, size_t operand_count, char **operands, struct
 	if (ret == TL_OK)
 		ret = tl_info(store, opt->show_all ? 0 : (size_t)opt->limit, &info, err);
 	if (ret == TL_OK)
-		ret = print_info(opt, &info, err);
+		ret = tl_machine_load(store, &machine, err);
+	if (ret == TL_OK)
+		ret = print_info(opt, &info, &machine, err);
+	tl_machine_release(&machine);
 	tl_info_release(&info);
 	tl_store_close(store);
 	return ret;
@@ -376,7 +470,8 @@ const struct command cmd_info = {
 		"What somebody who is sent a case must know first: its sources and how their "
 		"clocks were mapped to Unix time, the events that were sampled, the threads with "
 		"the most samples, the binaries and why some of their addresses have no name, what "
-		"was lost, damaged or skipped, and which questions can be answered from what is "
+		"was lost, damaged or skipped, how memory management was set and what it went "
+		"through while recording (scripts/capture.sh), and which questions can be answered from what is "
 		"there.\n\n"
 		"With --csv the tables come as one, with the columns table, row, key and value.",
 	.examples = examples,

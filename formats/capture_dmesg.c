@@ -63,7 +63,7 @@ static bool parse_line(const char *text, size_t len, struct kernel_line *out)
 static int dmesg_probe(const uint8_t *head, size_t len)
 {
 	const char *at = (const char *)head, *end = at + len;
-	unsigned good = 0, timed = 0;
+	unsigned good = 0, timed = 0, sure = 0;
 
 	while (at < end) {
 		const char *newline = memchr(at, '\n', (size_t)(end - at));
@@ -75,9 +75,11 @@ static int dmesg_probe(const uint8_t *head, size_t len)
 			return 0;
 		good++;
 		timed += line.has_time;
+		sure += line.has_time && line.level >= 0;
 		at = newline + 1;
 	}
-	return timed >= 2 && timed * 2 >= good ? 70 : 0;
+	/* a number in brackets alone may be anything */
+	return (sure || timed >= 2) && timed * 2 >= good ? 70 : 0;
 }
 
 static int dmesg_open(void **state, struct tl_input *in, const struct tl_import_options *opt,

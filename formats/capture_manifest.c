@@ -238,10 +238,24 @@ static int emit_facts(const json_t *root, struct tl_sink *sink, struct tl_error 
 	return ret;
 }
 
+/* Neither the job's end nor the time that was asked for. */
+static int emit_stop(const char *stopped_by, struct tl_sink *sink, struct tl_error *err)
+{
+	struct tl_text message = { 0 };
+	int ret;
+
+	tl_text_printf(&message, "the recording was ended by %s", stopped_by);
+	ret = message.failed ? tl_fail(err, TL_NOMEM, "out of memory")
+			     : capture_emit_note(sink, TL_DIAGNOSTIC_NOTE, "ended early", 0,
+						 message.data, err);
+	tl_text_release(&message);
+	return ret;
+}
+
 static int emit_missing(const json_t *root, struct tl_sink *sink, struct tl_error *err)
 {
 	const json_t *missing = json_object_get(root, "missing");
-	const char *state = text_of(root, "state");
+	const char *state = text_of(root, "state"), *stopped_by = text_of(root, "stopped_by");
 	int ret = TL_OK;
 
 	if (!state || strcmp(state, "complete") != 0)
@@ -249,6 +263,8 @@ static int emit_missing(const json_t *root, struct tl_sink *sink, struct tl_erro
 					"the capture was killed: what it writes at its end is "
 					"missing",
 					err);
+	if (ret == TL_OK && stopped_by)
+		ret = emit_stop(stopped_by, sink, err);
 	for (size_t i = 0; i < json_array_size(missing) && ret == TL_OK; i++) {
 		const json_t *item = json_array_get(missing, i);
 		const char *what = text_of(item, "what"), *why = text_of(item, "why");

@@ -15,6 +15,7 @@
 struct process {
 	struct tl_sink *sink;
 	int32_t pid;
+	bool is_begin; /* when the recording began, or when it ended */
 	char stem[64]; /* "process.4711.begin." */
 };
 
@@ -34,6 +35,7 @@ static bool parse_path(const char *path, struct process *p, bool *is_status)
 	    (strcmp(when + 1, "begin") != 0 && strcmp(when + 1, "end") != 0))
 		return false;
 	p->pid = (int32_t)pid;
+	p->is_begin = !strcmp(when + 1, "begin");
 	snprintf(p->stem, sizeof(p->stem), "process.%" PRId32 ".%s.", p->pid, when + 1);
 	return true;
 }
@@ -46,6 +48,16 @@ static int emit_fact(struct process *p, const char *name, const char *value, str
 	snprintf(key, sizeof(key), "%s%s", p->stem, name);
 	ev.meta.key = key;
 	ev.meta.value = value;
+	return p->sink->emit(p->sink, &ev, err);
+}
+
+/* A thread row, so that other sources' threads find the process. */
+static int emit_name(struct process *p, const char *name, struct tl_error *err)
+{
+	struct tl_event ev = { .kind = TL_EVENT_COMM, .ts = INT64_MIN };
+
+	ev.comm.task = (struct tl_task) { p->pid, p->pid };
+	ev.comm.name = name;
 	return p->sink->emit(p->sink, &ev, err);
 }
 
@@ -73,7 +85,7 @@ static int emit_inner_pid(struct process *p, struct capture_span rest, struct tl
 static int on_status(struct process *p, struct capture_span line, struct tl_error *err)
 {
 	/* what questions of memory and waiting ask for; the rest is for people */
-	static const char *const wanted[] = { "Name",
+	static const char *const wanted[] = { "Name", /* first */
 					      "Threads",
 					      "VmPeak",
 					      "VmHWM",
@@ -106,8 +118,12 @@ static int on_status(struct process *p, struct capture_span line, struct tl_erro
 		return emit_inner_pid(p, rest, err);
 	for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++)
 		if (capture_is(name, wanted[i])) {
+			int ret = TL_OK;
+
 			tl_printable(value, sizeof(value), rest.text, rest.length);
-			return emit_fact(p, wanted[i], value, err);
+			if (i == 0 && p->is_begin)
+				ret = emit_name(p, value, err);
+			return ret < 0 ? ret : emit_fact(p, wanted[i], value, err);
 		}
 	return TL_OK;
 }

@@ -415,7 +415,7 @@ static void the_manifest_tells_of_the_machine_and_what_is_missing(void **state)
 			    "meta key=\"capture.state\" value=\"complete\"\n"
 			    "meta key=\"capture.set\" value=\"/proc/sys/vm/swappiness=1\"\n"
 			    "diagnostic note count=1 what=\"not recorded: perf\" "
-			    "unit=\"lines\" message=\"not recorded: perf: not there\"\n");
+			    "unit=\"items\" message=\"not recorded: perf: not there\"\n");
 	release(&t);
 }
 
@@ -550,12 +550,13 @@ static void what_proc_said_of_a_process_is_kept(void **state)
 	assert_string_equal(t.text, REALTIME
 			    "\n"
 			    "meta key=\"capture.state\" value=\"complete\"\n"
+			    "comm task=42/42 name=\"job\"\n"
 			    "meta key=\"process.42.begin.Name\" value=\"job\"\n"
 			    "namespace task=42/42 inner_pid=7 pid_namespace=0\n"
 			    "meta key=\"process.42.begin.VmRSS\" value=\"123 kB\"\n"
 			    "meta key=\"process.42.begin.Threads\" value=\"5\"\n"
 			    "diagnostic note count=1 what=\"a file of the manifest is not there\" "
-			    "unit=\"lines\"\n"
+			    "unit=\"items\"\n"
 			    "meta key=\"process.42.end.numa_pages_node0\" value=\"2\"\n"
 			    "meta key=\"process.42.end.numa_pages_node1\" value=\"6\"\n");
 	release(&t);

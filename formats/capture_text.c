@@ -77,7 +77,7 @@ int capture_emit_note(struct tl_sink *sink, enum tl_diagnostic_kind kind, const 
 	ev.diagnostic.kind = kind;
 	ev.diagnostic.what = what;
 	ev.diagnostic.count = 1;
-	ev.diagnostic.unit = "lines";
+	ev.diagnostic.unit = line ? "lines" : "items";
 	if (line) {
 		ev.diagnostic.position_kind = TL_POSITION_LINE;
 		ev.diagnostic.position = line;

@@ -884,6 +884,7 @@ void tl_info_release(struct tl_info *info);
 #endif
 #include "analysis_clock.h"
 #include "analysis_explain.h"
+#include "analysis_machine.h"
 #include "analysis_steps.h"
 #include "analysis_syscalls.h"
 #include "analysis_thp.h"

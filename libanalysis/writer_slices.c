@@ -136,6 +136,16 @@ int tl_writer_flow(struct tl_writer *w, const struct tl_event *ev, struct tl_err
 			     (uint64_t)!ev->has_ts << 2 | (uint64_t)!values[5] << 5, NULL, 0, err);
 }
 
+/* In which order many counters are told means nothing. */
+static void note_span(struct tl_writer *w, int64_t ts)
+{
+	w->has_rows = true;
+	if (ts < w->first_ts)
+		w->first_ts = ts;
+	if (ts > w->last_ts)
+		w->last_ts = ts;
+}
+
 int tl_writer_counter(struct tl_writer *w, const struct tl_event *ev, struct tl_error *err)
 {
 	const struct tl_event_counter *c = &ev->counter;
@@ -155,7 +165,7 @@ int tl_writer_counter(struct tl_writer *w, const struct tl_event *ev, struct tl_
 	values[0] = w->next_track + c->track;
 	values[1] = tl_writer_unix(w, ev->ts);
 	memcpy(&values[4], &c->value, sizeof(values[4]));
-	tl_writer_note_time(w, ev);
+	note_span(w, ev->ts);
 	return tl_writer_put(w, INSERT_COUNTER, values, 5, (uint64_t)!values[3] << 3, NULL, 0, err);
 }
 

@@ -7,6 +7,8 @@
 # usual small programs; traceloom-clocks (built from capture_clocks.c) makes clocks exact, and without
 # it the wall clock alone is read, by date.
 set -u
+# A started job gets its own back.
+job_umask=$(umask) job_locale=${LC_ALL-}
 umask 077
 LC_ALL=C
 export LC_ALL
@@ -389,7 +391,7 @@ sample_loop() {
 			stop_recorders
 			restore_settings
 			snapshot killed >>"$dir/clocks.txt"
-			rm -rf "$work"
+			remove_work
 			return
 		fi
 		echo "@ $(stamp)"
@@ -689,10 +691,14 @@ start_command() {
 	fi
 	exec 3<&0
 	# it waits, so that nothing of it is missed
+	# shellcheck disable=SC2016
+	wait_and_run='umask "$1"; [ -n "$2" ] && LC_ALL=$2 || unset LC_ALL; shift 2
+		IFS= read -r go <"$0" && exec "$@" 3<&- 4>&-'
+	set -- "$work/go" "$job_umask" "$job_locale" "$@"
 	if [ -n "$keep_output" ]; then
-		sh -c 'IFS= read -r go <"$0" && exec "$@" 3<&- 4>&-' "$work/go" "$@" <&3 >&4 2>&4 5>&- 6>&- &
+		sh -c "$wait_and_run" "$@" <&3 >&4 2>&4 5>&- 6>&- &
 	else
-		sh -c 'IFS= read -r go <"$0" && exec "$@" 3<&- 4>&-' "$work/go" "$@" <&3 >&4 5>&- 6>&- &
+		sh -c "$wait_and_run" "$@" <&3 >&4 5>&- 6>&- &
 	fi
 	command_pid=$!
 	exec 3<&- 4>&-
@@ -860,7 +866,9 @@ restore_settings
 keep_kernel_log
 if [ -n "$binaries" ]; then
 	[ ! -d "$dir/buildid" ] || recorded buildid buildid
-	if grep -q -m 1 -v '^0* ' /proc/kallsyms 2>/dev/null; then
+	if [ -n "$(find "$dir/buildid" -name kallsyms 2>/dev/null)" ]; then
+		: # perf keeps those of this boot
+	elif grep -q -m 1 -v '^0* ' /proc/kallsyms 2>/dev/null; then
 		cat /proc/kallsyms >"$dir/kallsyms.txt" && recorded kallsyms kallsyms.txt
 	else
 		missing 'kernel symbols' 'kernel.kptr_restrict hides them'

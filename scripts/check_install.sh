@@ -33,7 +33,7 @@ tail -n 1 "$work/verdict" | grep -q '^ok' || exit 1
 
 {
 	for file in bin/traceloom bin/traceloom-capture bin/traceloom-clocks lib/libtraceloom.a lib/libtraceloom.so lib/pkgconfig/traceloom.pc \
-		include/traceloom/analysis.h include/traceloom/analysis_syscalls.h include/traceloom/analysis_thp.h \
+		include/traceloom/analysis.h include/traceloom/analysis_machine.h include/traceloom/analysis_syscalls.h include/traceloom/analysis_thp.h \
 		include/traceloom/reader.h include/traceloom/formats.h \
 		share/man/man1/traceloom.1 share/man/man1/traceloom-import.1 \
 		share/bash-completion/completions/traceloom share/zsh/site-functions/_traceloom \

@@ -121,7 +121,7 @@ for header in libanalysis/*.h formats/*.h cmd/*.h; do
 			-Iformats -Icmd $flags -x c - 2>&1 | sed "s|^|$header: |"
 done | verdict 'headers compile alone'
 
-for header in libanalysis/analysis.h libanalysis/analysis_syscalls.h libanalysis/analysis_thp.h libanalysis/reader.h formats/formats.h; do
+for header in libanalysis/analysis.h libanalysis/analysis_machine.h libanalysis/analysis_syscalls.h libanalysis/analysis_thp.h libanalysis/reader.h formats/formats.h; do
 	if command -v g++ >/dev/null 2>&1; then
 		printf '#include "%s"\n' "${header##*/}" | g++ -std=c++17 -Wall -Wextra -fsyntax-only \
 			-Ilibanalysis -Iformats -x c++ - 2>&1
