@@ -187,7 +187,7 @@ uninstall:
 
 help:
 	@printf '%s\n' \
-		'make              build/traceloom, build/libtraceloom.a, build/libtraceloom.so.*' \
+		'make              build/traceloom, build/traceloom-clocks, build/libtraceloom.a, build/libtraceloom.so.*' \
 		'make demo         install what is missing, build, import a recording, fold it' \
 		'make check        install what is missing, run every test' \
 		'make bench        measure against the tools that people use today' \

@@ -61,7 +61,7 @@ What else is recorded:
   -h, --help            this text
 
 Works without root as far as the kernel allows; what could not be recorded is told, and in the manifest.
-Exit status: 0 recorded, 2 trouble or nothing recorded.
+Exit status: 0 recorded, 2 trouble.
 
   sudo $name -p \$(pgrep -o -f train.py) --tree -d 30
   sudo $name --thp --with-binaries -o case -- python3 train.py && traceloom import -o case.db case
@@ -450,6 +450,8 @@ choose_tracepoints() {
 		tracepoint lock:contention_end '' "$plain"
 	fi
 	if [ -n "$want_syscalls" ]; then
+		# old kernels cannot tell by name
+		try_perf raw_syscalls:sys_enter ${is_all:+-a} --filter "$others" || others=perf
 		tracepoint raw_syscalls:sys_enter "$others"
 		tracepoint raw_syscalls:sys_exit "$others" "$plain"
 	fi
@@ -547,7 +549,11 @@ start_perf() {
 	fi
 	while IFS='	' read -r event filter; do
 		set -- "$@" -e "$event"
-		[ -z "$filter" ] || set -- "$@" --filter "$filter"
+		case $filter in
+		'') ;;
+		perf) set -- "$@" --exclude-perf ;;
+		*) set -- "$@" --filter "$filter" ;;
+		esac
 	done <"$work/events"
 	is_controlled=''
 	if perf record -h 2>&1 | grep -q -e --control; then
@@ -581,8 +587,31 @@ wait_for_perf() {
 		done
 		sleep 1
 	fi
-	is_alive "$perf_pid" && return
-	missing perf "it ended at once: $(why_of "$dir/perf.err")"
+	is_alive "$perf_pid"
+}
+
+# One event that perf does not take keeps all others from being recorded: find it.
+drop_bad_events() {
+	: >"$work/good"
+	while IFS='	' read -r event filter; do
+		if try_perf "$event" ${is_all:+-a}; then
+			printf '%s\t%s\n' "$event" "$filter" >>"$work/good"
+		else
+			missing "event $event" "$(why_of "$work/try")"
+		fi
+	done <"$work/events"
+	cmp -s "$work/good" "$work/events" && return 1
+	mv "$work/good" "$work/events"
+	[ -s "$work/events" ]
+}
+
+record_perf() {
+	start_perf && return
+	first_trouble=$(why_of "$dir/perf.err")
+	exec 5>&- 6>&-
+	rm -f "$work/control" "$work/ack" "$dir/perf.data"
+	drop_bad_events && start_perf && return
+	missing perf "it ended at once: $first_trouble"
 	perf=''
 }
 
@@ -795,7 +824,7 @@ sampler_pid=$!
 apply_settings
 recorded clocks clocks.txt
 recorded system system.log
-[ -z "$perf" ] || start_perf
+[ -z "$perf" ] || record_perf
 [ -z "$strace" ] || start_strace
 keep_process begin
 [ -z "$perf" ] || recorded perf perf.data "$clock"

@@ -195,6 +195,14 @@ fi
 		FROM source WHERE first_ts NOT NULL AND
 		(clock_method NOT IN ('exact', 'anchored') OR clock_residual_ns IS NULL OR clock_residual_ns > 1000000)"
 } | verdict 'every source is mapped'
+{
+	mapping="SELECT importer, clock_method, clock_offset_ns, clock_slope, clock_residual_ns FROM source
+		WHERE importer IN ('perf', 'strace', 'clocks', 'system') ORDER BY importer"
+	sql whole.db "$mapping" >forwards
+	expect 0 "$program" import -q -o reverse.db whole/system.log whole/strace.log whole/perf.data
+	expect 0 "$program" import -q -o reverse.db whole/clocks.txt
+	sql reverse.db "$mapping" | diff forwards -
+} | verdict 'in whichever order they are imported, clocks are mapped alike'
 # The name that traceloom-clocks took: when it says so, and when perf saw it.
 {
 	differences=$(sql whole.db "SELECT abs(n.ts - l.ts) || ' ' || p.clock_residual_ns FROM log l JOIN string s ON s.text = l.text

@@ -4,7 +4,8 @@
 #
 # NAME is help (what 'traceloom help' prints), demo (what make demo prints), steps (a log of
 # testdata asked which steps were slow), syscalls (one asked which system calls cost time), sql (questions
-# to a recording of testdata), or a table that make bench left beside the program (bench, scale, logs, logs_scale). What
+# to a recording of testdata), capture (what capture.sh --help prints), rates (counters of a recorded
+# folder), or a table that make bench left beside the program (bench, scale, logs, logs_scale). What
 # there is nothing new for stays as it is.
 set -eu
 program=$(realpath "${1:?usage: update_readme.sh PROGRAM}")
@@ -68,6 +69,16 @@ SELECT depth, symbol, dso FROM up JOIN frame_view USING (frame_id) ORDER BY dept
 	} | fenced >"$work/sql"
 else
 	echo "update_readme.sh: no sqlite3, or no recording; its output stays as it was" >&2
+fi
+{
+	echo '$ traceloom-capture --help'
+	sh scripts/capture.sh --help | sed 's/capture\.sh/traceloom-capture/g'
+} | fenced >"$work/capture"
+rm -f "$work/run.db"
+if command -v sqlite3 >/dev/null 2>&1 && "$program" import -q -o "$work/run.db" \
+	testdata/timeline/recorded-folder/folder 2>"$work/output"; then
+	ask "SELECT ts, dur, name, per_second, unit FROM counter_rate_view
+WHERE name IN ('compact_stall', 'some total') ORDER BY ts;" | fenced >"$work/rates"
 fi
 for table in bench scale logs logs_scale; do
 	file=$(dirname "$program")/bench/$table.md
