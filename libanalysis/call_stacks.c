@@ -319,7 +319,7 @@ static int index_hidden(struct call_fold *c, struct tl_error *err)
 }
 
 static bool is_hidden(const struct call_fold *c, int64_t thread_id, int64_t source_id,
-		      int64_t name_id, int64_t ts)
+		      int64_t name_id, int64_t ts, int64_t duration_ns)
 {
 	size_t probe = 0;
 	int64_t found;
@@ -330,7 +330,7 @@ static bool is_hidden(const struct call_fold *c, int64_t thread_id, int64_t sour
 
 		if (part->block.key.thread_id == thread_id && part->source_id == source_id &&
 		    part->block.key.name_id == name_id)
-			return ts >= part->hidden.begin_ns && ts <= part->hidden.end_ns;
+			return tl_call_part_hides(part, ts, duration_ns);
 	}
 	return false;
 }
@@ -345,7 +345,8 @@ static int add_row(struct call_fold *c, struct tl_statement *st, struct tl_error
 
 	if (!source || !source->is_needed)
 		return TL_OK;
-	if (has_ts && is_hidden(c, thread_id, source->source_id, name_id, ts))
+	if (has_ts && is_hidden(c, thread_id, source->source_id, name_id, ts,
+				tl_column_is_null(st, ROW_DUR) ? -1 : dur))
 		return TL_OK;
 	ns = inside_ns(c, has_ts, ts, dur);
 	if (ns < 0) {

@@ -18,9 +18,23 @@
 struct tl_call_part {
 	int64_t row_id, source_id;
 	struct tl_call_block block; /* bytes: not read */
-	bool has_hidden;	    /* calls in the range are told by a better source, too */
+	bool has_hidden; /* calls that began in the range are told by a better source, too */
 	struct tl_time_range hidden;
+	int64_t hidden_until; /* but for those that ended later */
 };
+
+/* Is a call of a part that has hidden ones left out? A duration of -1 is not known. */
+static inline bool tl_call_part_hides(const struct tl_call_part *part, int64_t ts,
+				      int64_t duration_ns)
+{
+	int64_t end;
+
+	if (ts < part->hidden.begin_ns || ts > part->hidden.end_ns)
+		return false;
+	if (duration_ns < 0 || __builtin_add_overflow(ts, duration_ns, &end))
+		return true;
+	return end <= part->hidden_until;
+}
 
 struct tl_call_thread {
 	int64_t thread_id; /* 0: the log names none */
@@ -36,6 +50,7 @@ struct tl_call_thread {
 struct tl_call_source {
 	struct tl_syscall_source answer;
 	int64_t last_ts;
+	int64_t reference_id; /* the source to whose clock its own was matched; 0: none */
 	bool has_times;
 };
 
@@ -109,6 +124,11 @@ bool tl_syscalls_is_asked(const struct tl_syscall_question *q, const struct tl_c
 /* The thread's number in the answer. */
 int tl_syscalls_use_thread(struct tl_syscall_question *q, size_t index, uint32_t *out,
 			   struct tl_error *err);
+
+/* ---- syscalls_twice.c ---- */
+
+/* Finds, for the parts loaded, which calls a better source tells of, too. */
+int tl_syscalls_hide_twice_told(struct tl_syscall_question *q, struct tl_error *err);
 
 /* ---- syscalls.c ---- */
 

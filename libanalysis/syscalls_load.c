@@ -8,7 +8,6 @@
 #include <string.h>
 
 /* What two tracers say of when a call began may differ by so much. */
-#define SAME_CALL_NS 1000000
 
 static char *keep(struct tl_syscall_question *q, const char *text, size_t length,
 		  struct tl_error *err)
@@ -193,21 +192,24 @@ int tl_syscalls_use_thread(struct tl_syscall_question *q, size_t index, uint32_t
 
 /* ---- sources ---- */
 
-enum { SOURCE_ID, SOURCE_PATH, SOURCE_IMPORTER, SOURCE_LAST, SOURCE_TRACEPOINT };
+enum { SOURCE_ID, SOURCE_PATH, SOURCE_IMPORTER, SOURCE_LAST, SOURCE_REFERENCE, SOURCE_TRACEPOINT };
 
 static int load_sources(struct tl_syscall_question *q, struct tl_error *err)
 {
 	struct tl_statement *st;
-	int ret = tl_statement_open(&st, q->store,
-				    "SELECT source_id, path, importer, last_ts, "
-				    "EXISTS (SELECT 1 FROM event e WHERE e.source_id = "
-				    "s.source_id) AS is_tracepoint FROM source s ORDER BY "
-				    "source_id",
-				    "source_id path importer last_ts is_tracepoint", err);
+	int ret = tl_statement_open(
+		&st, q->store,
+		"SELECT source_id, path, importer, last_ts, clock_reference_id, "
+		"EXISTS (SELECT 1 FROM event e WHERE e.source_id = "
+		"s.source_id) AS is_tracepoint FROM source s ORDER BY "
+		"source_id",
+		"source_id path importer last_ts clock_reference_id is_tracepoint", err);
 
 	while (ret >= 0 && (ret = tl_statement_step(st, err)) > 0) {
 		struct tl_call_source source = { .has_times = !tl_column_is_null(st, SOURCE_LAST),
-						 .last_ts = tl_column_i64(st, SOURCE_LAST) };
+						 .last_ts = tl_column_i64(st, SOURCE_LAST),
+						 .reference_id =
+							 tl_column_i64(st, SOURCE_REFERENCE) };
 		size_t length;
 		const char *text = tl_column_text(st, SOURCE_PATH, &length);
 		int status;
@@ -430,167 +432,6 @@ static int load_parts(struct tl_syscall_question *q, struct tl_error *err)
 	return ret;
 }
 
-/* ---- calls that two sources tell of ---- */
-
-/* A tracer sees arguments; tracepoints come after it, and later sources after earlier ones. */
-static bool is_better(const struct tl_call_source *a, const struct tl_call_source *b)
-{
-	if (a->answer.is_tracepoint != b->answer.is_tracepoint)
-		return !a->answer.is_tracepoint;
-	return a->answer.source_id < b->answer.source_id;
-}
-
-static uint64_t hash_ids(int64_t a, int64_t b)
-{
-	return tl_hash_u64((uint64_t)a, (uint64_t)b);
-}
-
-/* Some tracers were told to look at some calls only: what they never name they do not tell of. */
-static bool knows_name(const struct tl_syscall_question *q, int64_t source_id, int64_t name_id)
-{
-	uint64_t hash = hash_ids(source_id, name_id);
-	size_t probe = 0;
-	int64_t found;
-
-	while ((found = tl_index_find(&q->source_names, hash, &probe)) >= 0)
-		if (q->parts[found].source_id == source_id &&
-		    q->parts[found].block.key.name_id == name_id)
-			return true;
-	return false;
-}
-
-static int load_source_names(struct tl_syscall_question *q, struct tl_error *err)
-{
-	int ret = TL_OK;
-
-	for (size_t i = 0; i < q->part_count && ret == TL_OK; i++) {
-		const struct tl_call_part *part = &q->parts[i];
-
-		if (!part->block.key.kind &&
-		    !knows_name(q, part->source_id, part->block.key.name_id))
-			ret = tl_index_add(&q->source_names,
-					   hash_ids(part->source_id, part->block.key.name_id),
-					   (uint32_t)i, err);
-	}
-	return ret;
-}
-
-static void widen(struct tl_time_range *span, bool *is_found, int64_t begin_ns, int64_t end_ns)
-{
-	if (!*is_found || begin_ns < span->begin_ns)
-		span->begin_ns = begin_ns;
-	if (!*is_found || end_ns > span->end_ns)
-		span->end_ns = end_ns;
-	*is_found = true;
-}
-
-static int64_t end_of(int64_t ts, int64_t duration_ns)
-{
-	int64_t end;
-
-	return __builtin_add_overflow(ts, duration_ns > 0 ? duration_ns : 0, &end) ? INT64_MAX
-										   : end;
-}
-
-/* A call that the source did not see end: it is inside until the log ends. */
-static int span_of_open_call(struct tl_syscall_question *q, const struct tl_call_source *source,
-			     int64_t thread_id, struct tl_time_range *span, bool *is_found,
-			     struct tl_error *err)
-{
-	struct tl_statement *st = q->find_open;
-	int ret;
-
-	tl_bind_i64(st, 1, source->answer.source_id);
-	tl_bind_i64(st, 2, thread_id);
-	ret = tl_statement_step(st, err);
-	if (ret > 0 && !tl_column_is_null(st, 0))
-		widen(span, is_found, tl_column_i64(st, 0),
-		      source->last_ts > tl_column_i64(st, 0) ? source->last_ts
-							     : tl_column_i64(st, 0));
-	tl_statement_reset(st);
-	return ret < 0 ? ret : TL_OK;
-}
-
-/* From when to when a source saw the thread, whose parts these are, make system calls. */
-static int span_of(struct tl_syscall_question *q, const struct tl_call_part *parts, size_t count,
-		   const struct tl_call_source *source, struct tl_call_entry *calls,
-		   struct tl_time_range *span, bool *is_found, struct tl_error *err)
-{
-	int ret = TL_OK;
-
-	*is_found = false;
-	for (size_t i = 0; i < count && ret == TL_OK; i++) {
-		const struct tl_call_block *b = &parts[i].block;
-		uint32_t n;
-
-		if (parts[i].source_id != source->answer.source_id || !b->has_times || b->key.kind)
-			continue;
-		ret = tl_syscalls_read(q, &parts[i], calls, &n, NULL, err);
-		for (uint32_t k = 0; k < n && ret == TL_OK; k++)
-			widen(span, is_found, calls[k].ts,
-			      end_of(calls[k].ts, calls[k].duration_ns));
-	}
-	if (ret == TL_OK)
-		ret = span_of_open_call(q, source, parts->block.key.thread_id, span, is_found, err);
-	if (*is_found)
-		span->end_ns = end_of(span->end_ns, SAME_CALL_NS);
-	return ret;
-}
-
-/* What another source tells of in the span of a better one is left out. */
-static int hide(struct tl_syscall_question *q, struct tl_call_part *parts, size_t count,
-		struct tl_call_entry *calls, struct tl_error *err)
-{
-	int ret = TL_OK;
-
-	for (size_t k = 0; k < q->source_count && ret == TL_OK; k++) {
-		const struct tl_call_source *better = &q->sources[k];
-		struct tl_time_range span = { 0, 0 };
-		bool is_found;
-
-		ret = span_of(q, parts, count, better, calls, &span, &is_found, err);
-		for (size_t i = 0; i < count && ret == TL_OK && is_found; i++) {
-			const struct tl_call_source *mine =
-				tl_syscalls_source(q, parts[i].source_id);
-			const struct tl_call_key *key = &parts[i].block.key;
-
-			if (!mine || mine == better || key->kind || parts[i].has_hidden ||
-			    !is_better(better, mine) ||
-			    !knows_name(q, better->answer.source_id, key->name_id))
-				continue;
-			parts[i].has_hidden = true;
-			parts[i].hidden = span;
-		}
-	}
-	return ret;
-}
-
-/* Only threads that more than one source tells of are looked at. */
-static int hide_twice_told(struct tl_syscall_question *q, struct tl_error *err)
-{
-	struct tl_call_entry *calls = tl_alloc(TL_CALL_BLOCK_MAX, sizeof(*calls), err);
-	int ret = calls ? load_source_names(q, err) : TL_NOMEM;
-
-	if (ret == TL_OK)
-		ret = tl_statement_open(&q->find_open, q->store,
-					"SELECT max(ts) AS ts FROM syscall WHERE outcome > 1 AND "
-					"outcome < 6 AND source_id = ? AND thread_id = ?",
-					"ts", err);
-	for (size_t begin = 0, end; begin < q->part_count && ret == TL_OK; begin = end) {
-		bool has_two = false;
-
-		for (end = begin;
-		     end < q->part_count &&
-		     q->parts[end].block.key.thread_id == q->parts[begin].block.key.thread_id;
-		     end++)
-			has_two |= q->parts[end].source_id != q->parts[begin].source_id;
-		if (has_two && q->parts[begin].block.key.thread_id)
-			ret = hide(q, q->parts + begin, end - begin, calls, err);
-	}
-	free(calls);
-	return ret;
-}
-
 int tl_syscalls_read(struct tl_syscall_question *q, const struct tl_call_part *part,
 		     struct tl_call_entry *calls, uint32_t *count, uint64_t *left_out,
 		     struct tl_error *err)
@@ -610,8 +451,8 @@ int tl_syscalls_read(struct tl_syscall_question *q, const struct tl_call_part *p
 	}
 	tl_statement_reset(q->read_block);
 	for (uint32_t i = 0; i < block.count && ret == TL_OK && part->has_hidden; i++)
-		if (!block.has_times || calls[i].ts < part->hidden.begin_ns ||
-		    calls[i].ts > part->hidden.end_ns)
+		if (!block.has_times ||
+		    !tl_call_part_hides(part, calls[i].ts, calls[i].duration_ns))
 			calls[kept++] = calls[i];
 	*count = part->has_hidden ? kept : block.count;
 	if (left_out)
@@ -665,7 +506,7 @@ int tl_syscalls_load(struct tl_syscall_question *q, struct tl_error *err)
 	if (ret == TL_OK)
 		ret = load_parts(q, err);
 	if (ret == TL_OK)
-		ret = hide_twice_told(q, err);
+		ret = tl_syscalls_hide_twice_told(q, err);
 	return ret;
 }
 

@@ -589,6 +589,16 @@ static void sums_of_a_case_without_rows_are_the_same(void **state)
 	assert_int_equal(rows, 3);
 }
 
+/* As tracepoints of the run would be, or another program's recording of it. */
+static void match_second_to_first(void)
+{
+	assert_int_equal(tl_store_execute(store,
+					  "UPDATE source SET clock_reference_id = 1 WHERE "
+					  "source_id = 2",
+					  &err),
+			 TL_OK);
+}
+
 static void a_call_that_two_sources_tell_of_counts_once(void **state)
 {
 	(void)state;
@@ -602,6 +612,7 @@ static void a_call_that_two_sources_tell_of_counts_once(void **state)
 		}
 		end_source();
 	}
+	match_second_to_first();
 	assert_int_equal(ask(NULL), TL_OK);
 	assert_int_equal(sum_of(100, "write")->call_count, 10 + 1);
 	assert_int_equal(sum_of(100, "read")->call_count, 1);
@@ -623,9 +634,58 @@ static void a_call_that_only_one_of_two_sources_saw_end_counts_once(void **state
 	call(100, "poll", NULL, S + 10 * US, MS);
 	call(100, "poll", NULL, 2 * S + 10 * US, 3 * S);
 	end_source();
+	match_second_to_first();
 	assert_int_equal(ask(NULL), TL_OK);
 	assert_int_equal(sum_of(100, "poll")->call_count, 1);
 	assert_int_equal(calls.open_count, 1);
+}
+
+static void two_logs_with_one_number_that_are_no_copies_count_both(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		begin_source(i ? "b" : "a", false);
+		for (int k = 0; k < 10; k++)
+			call(100, "write", NULL, k * S + i * 50 * US, MS);
+		end_source();
+	}
+	assert_int_equal(ask(NULL), TL_OK);
+	assert_int_equal(sum_of(100, "write")->call_count, 20);
+	assert_int_equal(calls.sources[1].left_out_count, 0);
+}
+
+static void parts_of_a_log_that_was_cut_count_all_of_it(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		begin_source(i ? "b" : "a", false);
+		for (int k = i * 10; k < 10 + i * 10; k++)
+			call(100, "write", NULL, k * MS, MS);
+		end_source();
+	}
+	assert_int_equal(ask(NULL), TL_OK);
+	assert_int_equal(sum_of(100, "write")->call_count, 20);
+}
+
+static void a_log_and_its_beginning_count_each_call_once(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		begin_source(i ? "b" : "a", false);
+		for (int k = 0; k < 20 + i * 20; k++)
+			call(100, "write", NULL, k * S, MS);
+		if (i) /* was not over where the other log is cut */
+			call(100, "fsync", NULL, 18 * S + 2 * MS, 10 * S);
+		else
+			call(100, "fsync", NULL, 3 * S + 2 * MS, MS);
+		if (i)
+			call(100, "fsync", NULL, 3 * S + 2 * MS, MS);
+		end_source();
+	}
+	assert_int_equal(ask(NULL), TL_OK);
+	assert_int_equal(sum_of(100, "write")->call_count, 40);
+	assert_int_equal(sum_of(100, "fsync")->call_count, 2);
+	assert_int_equal(calls.sources[1].left_out_count, 21);
 }
 
 /* ---- calls made of tracepoints -------------------------------------------------------------------- */
@@ -763,6 +823,9 @@ int main(void)
 		CALLS_TEST(sums_of_a_case_without_rows_are_the_same),
 		CALLS_TEST(a_call_that_two_sources_tell_of_counts_once),
 		CALLS_TEST(a_call_that_only_one_of_two_sources_saw_end_counts_once),
+		CALLS_TEST(two_logs_with_one_number_that_are_no_copies_count_both),
+		CALLS_TEST(parts_of_a_log_that_was_cut_count_all_of_it),
+		CALLS_TEST(a_log_and_its_beginning_count_each_call_once),
 		CALLS_TEST(pairs_of_tracepoints_are_calls),
 		CALLS_TEST(a_lost_end_makes_no_call),
 		CALLS_TEST(tracepoints_give_way_to_a_tracer),
