@@ -564,10 +564,11 @@ static bool is_case_file(const char *path)
 	const struct tl_importer *importer;
 	struct tl_error ignored = { 0 };
 	struct tl_input *in = NULL;
+	struct stat st;
 	bool is_case = false;
 
-	/* Looking at a pipe would use up what is looked at. */
-	if (!strcmp(path, "-"))
+	/* Looking at a pipe would use up what is looked at: "-", /dev/stdin, <(...), a FIFO. */
+	if (!strcmp(path, "-") || (stat(path, &st) == 0 && !S_ISREG(st.st_mode)))
 		return false;
 	if (tl_input_open(&in, path, &ignored) == TL_OK && !tl_input_is_directory(in))
 		probe(in, &importer, &is_case, &ignored);

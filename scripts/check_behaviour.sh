@@ -99,6 +99,19 @@ counts >plain
 		echo "exit status $?"
 	counts | cmp - plain
 } 2>&1 | verdict 'standard input is a file or a pipe'
+
+# A question must not use up what it looks at first.
+{
+	"$program" collapse -q "$recording" >from_file 2>err || cat err
+	mkfifo fifo
+	cat "$recording" >fifo &
+	timeout 20 "$program" collapse -q fifo >from_fifo 2>err || cat err
+	# shellcheck disable=SC2002 # it has to be a pipe
+	cat "$recording" | "$program" collapse -q /dev/stdin >from_stdin 2>err || cat err
+	wait
+	cmp from_file from_fifo
+	cmp from_file from_stdin
+} 2>&1 | verdict 'a question reads a pipe by its name once'
 kernel='perf record -q -g -e cpu-clock:k -F 999'
 calls=(dd if=/dev/zero of=/dev/null bs=1 count=200000 status=none)
 if $kernel -o kernel.data "${calls[@]}" >err 2>&1 &&
