@@ -174,7 +174,8 @@ static bool samples_suffice(const struct tl_thp_work *w)
 
 static unsigned find_sees(const struct tl_thp_work *w)
 {
-	bool has_daemons = w->view.has & (TL_VIEW_DAEMONS | TL_VIEW_COLLAPSE);
+	bool has_daemons =
+		w->has_sampled_daemons || w->view.has & (TL_VIEW_DAEMONS | TL_VIEW_COLLAPSE);
 	unsigned sees = 0;
 
 	if (has_daemons || w->has_daemon_counters)
@@ -427,7 +428,7 @@ static void tell_steps(const struct tl_thp_work *w)
 	if (out->slow_count)
 		out->slow_mean_ns = mean_of_role(w, w->duration, TL_THP_ROLE_SLOW);
 	for (size_t i = 0; i < w->n; i++) {
-		out->apart_count += w->is_checkpoint[i];
+		out->apart_count += w->is_checkpoint[i] && !w->is_unsure[i];
 		if (w->steps.role[i] != TL_THP_ROLE_SLOW)
 			continue;
 		if (!out->excess_ns && out->first_slow == out->last_slow)
@@ -493,8 +494,9 @@ static int alloc_work(struct tl_thp_work *w, struct tl_error *err)
 			return TL_NOMEM;
 	}
 	w->is_checkpoint = tl_alloc(w->n, sizeof(*w->is_checkpoint), err);
+	w->is_unsure = tl_alloc(w->n, sizeof(*w->is_unsure), err);
 	w->steps.role = tl_alloc(w->n, sizeof(*w->steps.role), err);
-	if (!w->is_checkpoint || !w->steps.role)
+	if (!w->is_checkpoint || !w->is_unsure || !w->steps.role)
 		return TL_NOMEM;
 	for (size_t i = 0; i < w->n; i++)
 		w->duration[i] = (double)(w->view.steps[i].end_ns - w->view.steps[i].begin_ns);
@@ -518,6 +520,7 @@ static void release_work(struct tl_thp_work *w)
 	free(w->stolen);
 	free(w->lock);
 	free(w->is_checkpoint);
+	free(w->is_unsure);
 	free(w->steps.role);
 	free(w->traits);
 	tl_ranges_release(&w->holds);
@@ -603,10 +606,25 @@ static bool set_apart(struct tl_thp_work *w)
 	return true;
 }
 
+/* Steps of an episode that fails the tests of episodes are slow by chance, as far as one can tell. */
+static bool drop_unsure(struct tl_thp_work *w)
+{
+	bool is_changed = false;
+
+	for (size_t i = 0; i < w->n; i++) {
+		if (w->steps.role[i] == TL_THP_ROLE_SLOW &&
+		    w->view.steps[i].class_ != TL_STEP_SLOW && !w->is_checkpoint[i])
+			w->is_checkpoint[i] = w->is_unsure[i] = is_changed = true;
+	}
+	return is_changed;
+}
+
 static int judge_all(struct tl_thp_work *w, struct tl_error *err)
 {
 	int ret = judge(w, err);
 
+	if (ret == TL_OK && drop_unsure(w))
+		ret = judge(w, err);
 	if (ret == TL_OK && set_apart(w))
 		ret = judge(w, err);
 	if (ret == TL_OK && net_zeroing(w))

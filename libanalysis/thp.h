@@ -57,7 +57,8 @@ struct tl_thp_work {
 	double *part[TL_PART_COUNT];   /* ns, by step */
 	uint64_t count[TL_PART_COUNT]; /* samples, waits, ... */
 	double *duration, *activity, *direct, *stolen, *lock;
-	bool *is_checkpoint;
+	bool *is_checkpoint; /* left out: slow in another way, or not surely slow */
+	bool *is_unsure;
 	struct tl_thp_steps steps; /* points at the above */
 	struct tl_thp_model model;
 
@@ -71,6 +72,7 @@ struct tl_thp_work {
 	struct tl_overlap overlap; /* of stalls with holds */
 	double lock_ratio;	   /* of the stalls that met a hold: not by chance */
 	bool is_direct_excluded;  /* counters: nobody compacted, reclaimed, or faulted huge pages */
+	bool has_sampled_daemons; /* samples of all CPUs tell what daemons did */
 	bool has_daemon_counters; /* activity is made of counters */
 
 	struct tl_thp *out;
@@ -80,6 +82,9 @@ struct tl_thp_work {
 int tl_thp_gather(struct tl_thp_work *w, struct tl_error *err);
 /* What of [begin, end) lies inside of steps. Counts the interval once if any does. */
 void tl_thp_add(struct tl_thp_work *w, enum tl_thp_part part, int64_t begin_ns, int64_t end_ns);
+
+/* thp_sampled.c: daemons by samples, where nothing better shows them */
+int tl_thp_gather_sampled(struct tl_thp_work *w, struct tl_error *err);
 
 /* thp_calls.c: system calls that take mmap_lock */
 int tl_thp_gather_calls(struct tl_thp_work *w, struct tl_error *err);

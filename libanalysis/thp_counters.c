@@ -247,7 +247,8 @@ int tl_thp_gather_counters(struct tl_thp_work *w, struct tl_error *err)
 	struct sums sums = { 0 };
 	int ret = load_counters(w, &sums, err);
 
-	if (ret == TL_OK && !(w->view.has & (TL_VIEW_DAEMONS | TL_VIEW_COLLAPSE)))
+	if (ret == TL_OK && !w->has_sampled_daemons &&
+	    !(w->view.has & (TL_VIEW_DAEMONS | TL_VIEW_COLLAPSE)))
 		take_as_activity(w, &sums);
 	w->is_direct_excluded = is_direct_excluded(w, &sums);
 	for (size_t k = 0; k < WATCHED; k++)

@@ -556,8 +556,8 @@ int tl_thp_gather(struct tl_thp_work *w, struct tl_error *err)
 	int ret;
 
 	if ((ret = gather_collapses(w, err)) < 0 || (ret = gather_daemons(w, err)) < 0 ||
-	    (ret = gather_own(w, err)) < 0 || (ret = gather_stolen(w, err)) < 0 ||
-	    (ret = gather_sleeps(w, err)) < 0)
+	    (ret = tl_thp_gather_sampled(w, err)) < 0 || (ret = gather_own(w, err)) < 0 ||
+	    (ret = gather_stolen(w, err)) < 0 || (ret = gather_sleeps(w, err)) < 0)
 		return ret;
 	if ((ret = gather_samples(w, err)) < 0 || (ret = tl_thp_gather_calls(w, err)) < 0)
 		return ret;

@@ -359,6 +359,49 @@ static void calls_that_collapses_prolong_are_lock_waits(void **state)
 	assert_float_equal(line("beyond their usual time")->slow_ns, 20e6, 1);
 }
 
+static void spin_beside_sampled_collapses(int64_t i, int64_t begin)
+{
+	if (!is_slow(i))
+		return;
+	does(begin + 20 * MS, begin + 40 * MS, SPINNING);
+	for (int64_t at = 20; at <= 40; at += 4)
+		sample(CLOCK, KHUGEPAGED, begin + at * MS,
+		       "k:kthread k:khugepaged k:collapse_huge_page k:copy_page", NULL);
+}
+
+static void daemons_are_seen_in_samples_of_all_cpus(void **state)
+{
+	(void)state;
+	make_case(spin_beside_sampled_collapses, HAS_ALL_CPUS);
+	judge();
+	assert_int_equal(thp.answer, TL_THP_IS_CONFIRMED);
+	assert_true(thp.sees_activity);
+	assert_false(thp.is_seen[TL_THP_LOCK]); /* who sleeps is not sampled */
+	assert_float_equal(line("spinning")->slow_ns, 20e6, 1);
+	assert_true(misses("sched:sched_switch"));
+}
+
+static void samples_of_all_cpus_without_daemons_are_no_activity(void **state)
+{
+	(void)state;
+	make_case(spin_without_collapses, HAS_ALL_CPUS);
+	judge();
+	assert_true(thp.sees_activity);
+	assert_int_not_equal(thp.answer, TL_THP_IS_CONFIRMED);
+	assert_true(contradicts("while no collapse holds it"));
+}
+
+static void steps_that_may_be_slow_by_chance_are_not_explained(void **state)
+{
+	(void)state;
+	make_case(spin_in_collapses, HAS_ALL);
+	assert_int_equal(tl_store_execute(store, "UPDATE episode SET confidence = 'low'", &err),
+			 TL_OK);
+	judge();
+	assert_int_equal(thp.slow_count, 0);
+	assert_int_equal(thp.answer, TL_THP_IS_NOT_SUPPORTED);
+}
+
 /* A second between readings; what happened in between is spread evenly. */
 static void write_counters(bool is_busy)
 {
@@ -516,6 +559,9 @@ int main(void)
 		CASE(long_calls_in_a_tracers_log_are_possible_at_most),
 		CASE(short_calls_in_a_tracers_log_say_nothing),
 		CASE(calls_that_collapses_prolong_are_lock_waits),
+		CASE(daemons_are_seen_in_samples_of_all_cpus),
+		CASE(samples_of_all_cpus_without_daemons_are_no_activity),
+		CASE(steps_that_may_be_slow_by_chance_are_not_explained),
 		CASE(counters_that_move_with_slow_steps_leave_it_undecided),
 		CASE(with_long_calls_beside_them_it_is_possible),
 		CASE(counters_that_stand_still_refute),
