@@ -401,7 +401,10 @@ int tl_explain(struct tl_store *store, const struct tl_explain_options *opt, str
 	e.arena = out->memory = tl_alloc(1, sizeof(*e.arena), err);
 	if (!e.arena)
 		return TL_NOMEM;
-	ret = tl_step_view_load(&e.view, store, &view, err);
+	/* one lock for all the questions that follow */
+	ret = tl_store_execute(store, "BEGIN", err);
+	if (ret == TL_OK)
+		ret = tl_step_view_load(&e.view, store, &view, err);
 	if (ret == TL_OK)
 		ret = check_steps(&e.view, err);
 	if (ret == TL_OK)
@@ -412,6 +415,7 @@ int tl_explain(struct tl_store *store, const struct tl_explain_options *opt, str
 		ret = answer(&e, err);
 	tl_parts_release(&e.parts);
 	tl_step_view_release(&e.view);
+	tl_store_execute(store, "ROLLBACK", NULL);
 	free(e.good);
 	free(e.slow);
 	free(e.wall);

@@ -343,10 +343,10 @@ static int choose_thread(struct tl_step_view *view, const struct tl_view_options
 
 /* ---- steps ---- */
 
-enum { STEP_NUMBER, STEP_TS, STEP_DUR, STEP_PHASE, STEP_CLASS, STEP_SURE };
+enum { STEP_NUMBER, STEP_TS, STEP_DUR, STEP_PHASE, STEP_CLASS, STEP_POSITION };
 
 static int add_step(struct tl_step_view *view, size_t *capacity, struct tl_statement *st,
-		    bool has_spikes, struct tl_error *err)
+		    bool is_sure, struct tl_error *err)
 {
 	struct tl_view_step step = { .number = tl_column_i64(st, STEP_NUMBER),
 				     .begin_ns = tl_column_i64(st, STEP_TS) };
@@ -361,7 +361,7 @@ static int add_step(struct tl_step_view *view, size_t *capacity, struct tl_state
 		step.class_ = !memcmp(class_, "slow", 4)   ? TL_STEP_SLOW
 			      : !memcmp(class_, "good", 4) ? TL_STEP_GOOD
 							   : TL_STEP_OTHER;
-	if (step.class_ == TL_STEP_SLOW && !has_spikes && !tl_column_i64(st, STEP_SURE)) {
+	if (step.class_ == TL_STEP_SLOW && !is_sure) {
 		step.class_ = TL_STEP_OTHER;
 		step.is_spike = true;
 	}
@@ -384,31 +384,65 @@ static int add_step(struct tl_step_view *view, size_t *capacity, struct tl_state
 	return ret;
 }
 
-/* Slow are the steps of episodes that were tested; a single slow step is none. */
-static int load_steps(struct tl_step_view *view, const struct tl_view_options *opt,
-		      struct tl_error *err)
+/* Positions of an episode that was tested; a single slow step is none. */
+struct episode {
+	int64_t first, last;
+};
+
+static int load_episodes(struct tl_step_view *view, struct episode **out, size_t *count,
+			 struct tl_error *err)
 {
 	struct tl_statement *st;
 	size_t capacity = 0;
 	int ret = tl_statement_open(
 		&st, view->store,
-		"SELECT e.number AS number, e.ts AS ts, e.dur AS dur, p.kind AS phase, "
-		"e.class AS class, EXISTS (SELECT 1 FROM episode x WHERE x.series = e.series AND "
-		"x.kind IN ('transient', 'shift', 'ongoing') AND x.confidence IS NOT 'low' AND "
-		"e.position BETWEEN x.first_position AND x.last_position) AS sure "
-		"FROM step e LEFT JOIN phase p USING (phase_id) "
-		"WHERE e.series = ? AND e.ts IS NOT NULL ORDER BY ts, e.position",
-		"number ts dur phase class sure", err);
+		"SELECT first_position, last_position FROM episode WHERE series = ? AND kind IN "
+		"('transient', 'shift', 'ongoing') AND confidence IS NOT 'low' ORDER BY "
+		"first_position",
+		"first_position last_position", err);
 
 	if (ret < 0)
 		return ret;
 	tl_bind_i64(st, 1, view->series);
 	while ((ret = tl_statement_step(st, err)) > 0) {
-		ret = add_step(view, &capacity, st, opt->has_spikes, err);
+		ret = tl_grow(out, &capacity, *count + 1, err);
 		if (ret < 0)
 			break;
+		(*out)[(*count)++] =
+			(struct episode) { tl_column_i64(st, 0), tl_column_i64(st, 1) };
 	}
 	tl_statement_close(st);
+	return ret;
+}
+
+static int load_steps(struct tl_step_view *view, const struct tl_view_options *opt,
+		      struct tl_error *err)
+{
+	struct tl_statement *st = NULL;
+	struct episode *episodes = NULL;
+	size_t capacity = 0, count = 0, next = 0;
+	int64_t last = -1; /* of the episodes that have begun */
+	int ret = load_episodes(view, &episodes, &count, err);
+
+	if (ret == TL_OK)
+		ret = tl_statement_open(
+			&st, view->store,
+			"SELECT e.number AS number, e.ts AS ts, e.dur AS dur, p.kind AS phase, "
+			"e.class AS class, e.position AS position FROM step e LEFT JOIN phase p "
+			"USING (phase_id) WHERE e.series = ? AND e.ts IS NOT NULL ORDER BY ts, "
+			"position",
+			"number ts dur phase class position", err);
+	if (ret == TL_OK)
+		tl_bind_i64(st, 1, view->series);
+	while (ret >= 0 && (ret = tl_statement_step(st, err)) > 0) {
+		int64_t position = tl_column_i64(st, STEP_POSITION);
+
+		for (; next < count && episodes[next].first <= position; next++)
+			last = episodes[next].last > last ? episodes[next].last : last;
+		ret = add_step(view, &capacity, st, opt->has_spikes || position <= last, err);
+	}
+	tl_statement_close(st);
+	free(episodes);
 	return ret;
 }
 

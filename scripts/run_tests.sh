@@ -199,6 +199,7 @@ for variant in gcc sanitized; do
 	if have python3; then
 		start "$variant profiler" scripts/check_profiler.py "$root/$variant/traceloom"
 		start "$variant steps" scripts/check_steps.py "$root/$variant/traceloom"
+		start "$variant explain" scripts/check_explain.py "$root/$variant/traceloom"
 	else
 		start "$variant profiler" echo 'ok - profiler # SKIP no python3'
 	fi
