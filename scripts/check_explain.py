@@ -128,13 +128,13 @@ def timehist(recording):
 
 def check_running(program, name, recording, scratch, tids=None):
     """Threads that ran for a millisecond; those of `tids` only where perf guesses for the others. perf does not
-    count what ran before the first switch of its CPU.
+    count what ran before the first switch to the thread.
     """
     case = os.path.join(scratch, 'case.db')
     load(program, case, [recording])
     told = dict(sqlite3.connect(case).execute(
         "SELECT t.tid, sum(z.dur) / 1e6 FROM thread_state z JOIN thread t USING (thread_id) WHERE z.state = 'running' "
-        'AND EXISTS (SELECT 1 FROM sched_switch w WHERE w.cpu = z.cpu AND w.ts <= z.ts) GROUP BY t.tid'))
+        'AND EXISTS (SELECT 1 FROM sched_switch w WHERE w.next_thread_id = z.thread_id AND w.ts <= z.ts) GROUP BY t.tid'))
     trouble = []
     expected = {tid: ms for tid, ms in timehist(recording).items() if ms >= 1 and (not tids or tid in tids)}
     for tid, ms in expected.items():
