@@ -196,11 +196,11 @@ static int add_stack_sum(struct call_fold *c, struct tl_statement *st, struct tl
 static int add_stack_sums(struct call_fold *c, struct tl_error *err)
 {
 	struct tl_statement *st;
-	int ret = tl_statement_open(
-		&st, c->fold->store,
-		"SELECT source_id, thread_id, name_id, stack_id, call_count, dur_sum "
-		"FROM call_stack_sum",
-		"source_id thread_id name_id stack_id call_count dur_sum", err);
+	int ret = tl_statement_open(&st, c->fold->store,
+				    "SELECT source_id, " TL_CALL_THREAD
+				    ", name_id, stack_id, call_count, dur_sum "
+				    "FROM call_stack_sum",
+				    "source_id thread_id name_id stack_id call_count dur_sum", err);
 
 	while (ret >= 0 && (ret = tl_statement_step(st, err)) > 0) {
 		int status = add_stack_sum(c, st, err);
@@ -373,7 +373,8 @@ static int add_rows(struct call_fold *c, struct tl_error *err)
 			       "the single calls");
 	if (ret == TL_OK)
 		ret = tl_statement_open(&st, c->fold->store,
-					"SELECT source_id, thread_id, name_id, stack_id, ts, dur "
+					"SELECT source_id, " TL_CALL_THREAD
+					", name_id, stack_id, ts, dur "
 					"FROM syscall WHERE outcome IN (0, 1, 6)",
 					"source_id thread_id name_id stack_id ts dur", err);
 	if (ret < 0)

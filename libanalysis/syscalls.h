@@ -36,8 +36,13 @@ static inline bool tl_call_part_hides(const struct tl_call_part *part, int64_t t
 	return end <= part->hidden_until;
 }
 
+/*
+ * Numbers of threads in SQL: a log that names none is of one thread, and another log of another one.
+ */
+#define TL_CALL_THREAD "coalesce(thread_id, -source_id) AS thread_id"
+
 struct tl_call_thread {
-	int64_t thread_id; /* 0: the log names none */
+	int64_t thread_id; /* negative: the log of that source names none */
 	char *name;
 	int64_t pid, tid;
 	bool is_step_thread, is_used, is_walked;
@@ -74,6 +79,7 @@ struct tl_syscall_question {
 	struct tl_index thread_index;
 	struct tl_call_source *sources;
 	size_t source_count, source_capacity;
+	size_t nameless_count;	    /* sources with calls of no known thread */
 	struct tl_call_step *steps; /* with times, by begin */
 	size_t step_count, step_capacity;
 	struct tl_ranges all_steps, good_steps;

@@ -66,8 +66,9 @@ int tl_syscalls_list(struct tl_syscall_question *q, int64_t thread_id, int64_t n
 
 enum { ROW_THREAD, ROW_NAME, ROW_TS, ROW_DUR, ROW_RESULT, ROW_ERROR, ROW_PATH, ROW_LINE, ROW_ARGS };
 
-#define ROW_SQL \
-	"SELECT thread_id, name_id, ts, dur, result, error_id, path_id, line, args FROM syscall"
+#define ROW_SQL                  \
+	"SELECT " TL_CALL_THREAD \
+	", name_id, ts, dur, result, error_id, path_id, line, args FROM syscall"
 #define ROW_COLUMNS "thread_id name_id ts dur result error_id path_id line args"
 
 static int fill(struct tl_syscall_question *q, struct tl_statement *st, struct tl_syscall_one *one,
@@ -99,10 +100,7 @@ static int look_up(struct tl_syscall_question *q, struct tl_statement *st,
 	tl_bind_i64(st, 2, zone->last_id);
 	tl_bind_i64(st, 3, one->ts);
 	tl_bind_i64(st, 4, one->name_id);
-	if (one->thread_id)
-		tl_bind_i64(st, 5, one->thread_id);
-	else
-		tl_bind_null(st, 5);
+	tl_bind_i64(st, 5, one->thread_id);
 	ret = tl_statement_step(st, err);
 	if (ret > 0)
 		ret = fill(q, st, one, err);
@@ -142,7 +140,7 @@ static int look_up_each(struct tl_syscall_question *q, const struct tl_call_zone
 	int ret = tl_statement_open(&st, q->store,
 				    ROW_SQL
 				    " WHERE syscall_id BETWEEN ? AND ? AND ts = ? AND name_id = ? "
-				    "AND thread_id IS ? AND dur NOT NULL "
+				    "AND coalesce(thread_id, -source_id) = ? AND dur NOT NULL "
 				    "ORDER BY syscall_id LIMIT 1",
 				    ROW_COLUMNS, err);
 
@@ -361,7 +359,7 @@ int tl_syscalls_open_calls(struct tl_syscall_question *q, struct tl_error *err)
 	struct tl_statement *st;
 	int ret = tl_statement_open(
 		&st, q->store,
-		"SELECT c.source_id, c.thread_id, c.ts, c.name_id, c.operation_id, c.outcome, "
+		"SELECT c.source_id, coalesce(c.thread_id, -c.source_id) AS thread_id, c.ts, c.name_id, c.operation_id, c.outcome, "
 		"c.path_id, c.line, t.end_ts, c.args FROM syscall c LEFT JOIN thread t USING "
 		"(thread_id) "
 		"WHERE c.outcome > 1 AND c.outcome < 6 ORDER BY c.syscall_id",

@@ -112,10 +112,29 @@ static int add_thread(struct tl_syscall_question *q, const struct tl_call_thread
 	return TL_OK;
 }
 
+/* Where several logs name no thread, each is called by its file: "(trace.log)". */
+static int name_by_source(struct tl_syscall_question *q, int64_t source_id, char **name,
+			  struct tl_error *err)
+{
+	const struct tl_call_source *source = tl_syscalls_source(q, source_id);
+	const char *file, *slash;
+	size_t size;
+
+	if (!source || q->nameless_count < 2)
+		return TL_OK;
+	slash = strrchr(source->answer.path, '/');
+	file = slash ? slash + 1 : source->answer.path;
+	size = strlen(file) + sizeof("()");
+	*name = tl_arena_alloc(q->arena, size, err);
+	if (*name)
+		snprintf(*name, size, "(%s)", file);
+	return *name ? TL_OK : TL_NOMEM;
+}
+
 int tl_syscalls_thread(struct tl_syscall_question *q, int64_t thread_id, size_t *index,
 		       struct tl_error *err)
 {
-	const struct tl_call_thread none = { .thread_id = thread_id, .pid = -1, .tid = -1 };
+	struct tl_call_thread none = { .thread_id = thread_id, .pid = -1, .tid = -1 };
 	size_t probe = 0;
 	int64_t found;
 
@@ -126,6 +145,8 @@ int tl_syscalls_thread(struct tl_syscall_question *q, int64_t thread_id, size_t 
 			return TL_OK;
 		}
 	}
+	if (thread_id < 0 && name_by_source(q, -thread_id, &none.name, err) < 0)
+		return err->status;
 	return add_thread(q, &none, index, err);
 }
 
@@ -415,7 +436,8 @@ static int load_parts(struct tl_syscall_question *q, struct tl_error *err)
 	struct tl_statement *st;
 	int ret = tl_statement_open(
 		&st, q->store,
-		"SELECT rowid AS row, source_id, thread_id, name_id, operation_id, kind, timing, "
+		"SELECT rowid AS row, source_id, " TL_CALL_THREAD
+		", name_id, operation_id, kind, timing, "
 		"is_wait, call_count, dur_sum, base_ts, first_ts, last_ts FROM call_block",
 		"row source_id thread_id name_id operation_id kind timing is_wait call_count "
 		"dur_sum base_ts first_ts last_ts",
@@ -429,6 +451,9 @@ static int load_parts(struct tl_syscall_question *q, struct tl_error *err)
 	tl_statement_close(st);
 	if (q->part_count)
 		qsort(q->parts, q->part_count, sizeof(*q->parts), by_group);
+	for (size_t i = 0; i < q->part_count && q->parts[i].block.key.thread_id < 0; i++)
+		q->nameless_count += i == 0 || q->parts[i].block.key.thread_id !=
+						       q->parts[i - 1].block.key.thread_id;
 	return ret;
 }
 

@@ -654,6 +654,20 @@ static void two_logs_with_one_number_that_are_no_copies_count_both(void **state)
 	assert_int_equal(calls.sources[1].left_out_count, 0);
 }
 
+static void two_logs_that_name_no_thread_are_of_two_threads(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		begin_source(i ? "b" : "a", false);
+		for (int k = 0; k < 10; k++)
+			call(TL_ID_NONE, "write", NULL, k * S + i * 50 * US, MS);
+		end_source();
+	}
+	assert_int_equal(ask(NULL), TL_OK);
+	assert_int_equal(calls.thread_count, 2);
+	assert_string_equal(calls.threads[0].name, "(a)");
+}
+
 static void parts_of_a_log_that_was_cut_count_all_of_it(void **state)
 {
 	(void)state;
@@ -824,6 +838,7 @@ int main(void)
 		CALLS_TEST(a_call_that_two_sources_tell_of_counts_once),
 		CALLS_TEST(a_call_that_only_one_of_two_sources_saw_end_counts_once),
 		CALLS_TEST(two_logs_with_one_number_that_are_no_copies_count_both),
+		CALLS_TEST(two_logs_that_name_no_thread_are_of_two_threads),
 		CALLS_TEST(parts_of_a_log_that_was_cut_count_all_of_it),
 		CALLS_TEST(a_log_and_its_beginning_count_each_call_once),
 		CALLS_TEST(pairs_of_tracepoints_are_calls),

@@ -322,7 +322,7 @@ int tl_syscalls_hide_twice_told(struct tl_syscall_question *q, struct tl_error *
 		     q->parts[end].block.key.thread_id == q->parts[begin].block.key.thread_id;
 		     end++)
 			has_two |= q->parts[end].source_id != q->parts[begin].source_id;
-		if (has_two && q->parts[begin].block.key.thread_id)
+		if (has_two)
 			ret = hide(q, q->parts + begin, end - begin, calls, err);
 	}
 	free(calls);
