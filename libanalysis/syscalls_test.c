@@ -665,7 +665,8 @@ static void two_logs_that_name_no_thread_are_of_two_threads(void **state)
 	}
 	assert_int_equal(ask(NULL), TL_OK);
 	assert_int_equal(calls.thread_count, 2);
-	assert_string_equal(calls.threads[0].name, "(a)");
+	assert_string_equal(calls.threads[0].name, "(b)");
+	assert_string_equal(calls.threads[1].name, "(a)");
 }
 
 static void parts_of_a_log_that_was_cut_count_all_of_it(void **state)
