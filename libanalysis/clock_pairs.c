@@ -35,15 +35,21 @@ struct pairs {
 
 /* ---- sources ---- */
 
+/* What the source itself says: where it was put may follow from what came before it. */
+#define META(key)                                                                                     \
+	"(SELECT CAST(value AS TEXT) FROM source_meta m WHERE m.source_id = s.source_id AND m.key = " \
+	"'" key "' AND m.value != '' ORDER BY m.rowid LIMIT 1)"
+
 static const char source_sql[] =
 	"SELECT s.source_id AS source, s.fingerprint AS fingerprint, s.size_bytes AS size, "
-	"s.path AS path, h.name AS host, h.boot_id AS boot, s.first_ts AS first, s.last_ts AS last, "
-	"s.clock_offset_ns AS offset, s.clock_slope AS slope, "
-	"(SELECT count(*) FROM clock_claim c WHERE c.source_id = s.source_id AND "
-	"(c.is_set OR c.method IN ('exact', 'anchored'))) AS sure, "
-	"(SELECT residual_ns FROM clock_claim c WHERE c.source_id = s.source_id AND "
-	"c.method IN ('told', 'assumed') ORDER BY c.method DESC LIMIT 1) AS residual "
-	"FROM source s LEFT JOIN host h USING (host_id)";
+	"s.path AS path, " META("hostname") " AS host, " META(
+		"boot_id") " AS boot, s.first_ts AS first, s.last_ts AS last, "
+			   "s.clock_offset_ns AS offset, s.clock_slope AS slope, "
+			   "(SELECT count(*) FROM clock_claim c WHERE c.source_id = s.source_id AND "
+			   "(c.is_set OR c.method IN ('exact', 'anchored'))) AS sure, "
+			   "(SELECT residual_ns FROM clock_claim c WHERE c.source_id = s.source_id AND "
+			   "c.method IN ('told', 'assumed') ORDER BY c.method DESC LIMIT 1) AS residual "
+			   "FROM source s";
 static const char source_columns[] =
 	"source fingerprint size path host boot first last offset slope sure residual";
 enum {

@@ -6,13 +6,19 @@
 
 #include "clock_anchor.h"
 #include "clock_pairs.h"
+#include "lives.h"
 #include "steps.h"
 
+/* What follows from times and clocks: whose threads are one, steps. */
 static int derive(struct tl_store *store, struct tl_error *err)
 {
 	int64_t step_count;
 	int ret = tl_store_value(store, "SELECT count(*) FROM step", 0, &step_count, err);
 
+	if (ret == TL_OK)
+		ret = tl_hosts_join(store, err);
+	if (ret == TL_OK)
+		ret = tl_threads_join(store, err);
 	if (ret == TL_OK && step_count)
 		ret = tl_steps_derive(store, err);
 	if (ret == TL_OK && !tl_store_is_temporary(store))
@@ -23,6 +29,7 @@ static int derive(struct tl_store *store, struct tl_error *err)
 static int settle(struct tl_store *store, struct tl_error *err)
 {
 	bool has_moved = false;
+	int64_t source_count = 0;
 	int ret = tl_clock_anchor_claims(store, err);
 
 	/* what is anchored need not be matched, and is the measure for what must */
@@ -30,8 +37,9 @@ static int settle(struct tl_store *store, struct tl_error *err)
 		ret = tl_clock_match_sources(store, err);
 	if (ret == TL_OK)
 		ret = tl_clock_apply(store, &has_moved, err);
-
-	return ret == TL_OK && has_moved ? derive(store, err) : ret;
+	if (ret == TL_OK)
+		ret = tl_store_value(store, "SELECT count(*) FROM source", 0, &source_count, err);
+	return ret == TL_OK && (has_moved || source_count > 1) ? derive(store, err) : ret;
 }
 
 /* Within a transaction of its own. */

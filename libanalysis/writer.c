@@ -517,12 +517,12 @@ static bool takes_any_text(enum tl_insert insert)
 	       insert == INSERT_CALL_BLOCK || insert == INSERT_SAMPLE_BLOCK;
 }
 
-/* What the user told comes first: the first of equal keys is asked for. */
-static int keep_hostname(struct tl_writer *w, const char *hostname, struct tl_error *err)
+/* What is told of the machine comes first: the first of equal keys is asked for. */
+static int keep_told(struct tl_writer *w, const char *key, const char *value, struct tl_error *err)
 {
-	const struct tl_event_meta told = { .key = "hostname", .value = hostname };
+	const struct tl_event_meta told = { .key = key, .value = value };
 
-	return hostname ? on_meta(w, &told, err) : TL_OK;
+	return value ? on_meta(w, &told, err) : TL_OK;
 }
 
 int tl_writer_begin(struct tl_writer **out, struct tl_store *store,
@@ -546,7 +546,9 @@ int tl_writer_begin(struct tl_writer **out, struct tl_store *store,
 	w->last_ts = w->newest_ts = INT64_MIN;
 	w->last_node = w->last_thread = w->last_name = TL_NO_INDEX;
 	tl_tasks_init(&w->tasks, &w->strings);
-	ret = keep_hostname(w, source->hostname, err);
+	ret = keep_told(w, "hostname", source->hostname, err);
+	if (ret == TL_OK)
+		ret = keep_told(w, "recorded_with", source->recorded_with, err);
 	if (ret == TL_OK)
 		ret = tl_spaces_add(&w->spaces, UINT32_MAX, 0, &w->kernel_space, err);
 	if (ret == TL_OK)

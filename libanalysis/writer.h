@@ -131,6 +131,7 @@ struct tl_known_thread {
 	int64_t thread_id, process_id, start_ts, end_ts;
 	int32_t tid, pid;
 	uint32_t name; /* interned */
+	bool is_taken; /* by a thread of this source: no other of it is the same */
 };
 
 struct tl_writer {

@@ -256,8 +256,7 @@ static bool has_name(const struct tl_thread *t, uint32_t name)
 	return false;
 }
 
-static const struct tl_known_thread *find_known(const struct tl_writer *w,
-						const struct tl_thread *t)
+static struct tl_known_thread *find_known(const struct tl_writer *w, const struct tl_thread *t)
 {
 	int32_t pid = w->tasks.processes[t->process].pid;
 	int64_t start = start_unix(w, t->start_ts), end = end_unix(w, t->end_ts);
@@ -267,9 +266,9 @@ static const struct tl_known_thread *find_known(const struct tl_writer *w,
 	/* a name may still change: it is asked for only where the start does not tell */
 	while ((found = tl_index_find(&w->known_by_tid, tl_hash_u64((uint32_t)t->tid, 5),
 				      &probe)) >= 0) {
-		const struct tl_known_thread *k = &w->known[found];
+		struct tl_known_thread *k = &w->known[found];
 
-		if (k->tid == t->tid &&
+		if (k->tid == t->tid && !k->is_taken &&
 		    (k->pid == pid || k->pid == TL_ID_NONE || pid == TL_ID_NONE) &&
 		    (has_same_start(k, start) || has_name(t, k->name)) &&
 		    can_be_same(k, start, end))
@@ -305,13 +304,14 @@ int tl_writer_thread_row(struct tl_writer *w, uint32_t thread, int64_t *row_id,
 			 struct tl_error *err)
 {
 	struct tl_thread *t = &w->tasks.threads[thread];
-	const struct tl_known_thread *k;
+	struct tl_known_thread *k;
 
 	(void)err;
 	if (!t->row_id) {
 		k = find_known(w, t);
 		if (k) {
 			t->row_id = k->thread_id;
+			k->is_taken = true;
 			if (!w->tasks.processes[t->process].row_id)
 				w->tasks.processes[t->process].row_id = k->process_id;
 		} else {

@@ -209,7 +209,9 @@ done
 stage 'clocks, comparison with other programs, installation'
 if have python3; then
 	start 'clocks' scripts/check_clocks.py "$root/gcc/traceloom" 60
+	start 'order' scripts/check_order.py "$root/gcc/traceloom"
 else
+	start 'order' echo 'ok - order # SKIP no python3'
 	start 'clocks' echo 'ok - clocks # SKIP no python3'
 fi
 start 'peers' scripts/compare_folded.sh "$root/gcc/traceloom"
