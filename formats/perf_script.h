@@ -102,6 +102,11 @@ void perf_script_header_release(struct perf_script_header *header);
 
 /* The fields of a tracepoint's text as JSON: {"text":"...","key":value,...}. */
 void perf_script_trace_json(struct perf_span text, struct tl_text *out);
+/*
+ * The fields of a tracepoint at a system call's begin or end: "id", "args" and "ret" of the raw ones,
+ * arguments by name or "ret" of the others. False: it is none, or its text is not understood.
+ */
+bool perf_script_call_json(const char *event, struct perf_span text, struct tl_text *out);
 /* prev_pid, prev_state, next_pid of sched:sched_switch text; false if it is not such. */
 bool perf_script_switch(struct perf_span text, int32_t *prev, enum tl_switch_state *state,
 			int32_t *next);

@@ -271,7 +271,8 @@ static int make_payload(struct perf_script_builder *b, struct perf_span trace,
 
 	if (ret <= 0)
 		return ret;
-	perf_script_trace_json(trace, &b->scratch);
+	if (!perf_script_call_json(b->events.strings[b->type].text, trace, &b->scratch))
+		perf_script_trace_json(trace, &b->scratch);
 	if (b->scratch.failed)
 		return tl_fail(err, TL_NOMEM, "out of memory");
 	payload->json = b->scratch.data;

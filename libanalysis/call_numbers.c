@@ -5,7 +5,7 @@
  * The tables of 64-bit programs on x86-64 and on arm64 (the latter is also riscv64's), as of Linux
  * 6.17; what is newer has no name here.
  */
-#include "calls.h"
+#include "call_numbers.h"
 
 #include <string.h>
 
@@ -309,4 +309,83 @@ const char *tl_call_error_name(int64_t number)
 bool tl_call_is_restart(int64_t number)
 {
 	return number == 512 || number == 513 || number == 514 || number == 516;
+}
+
+/* ---- names of operations -------------------------------------------------------------------- */
+
+/* linux/futex.h: the command, then with one or both of its flags (128, 256). */
+#define FUTEX(word)                                                                             \
+	{                                                                                       \
+		"FUTEX_" word, "FUTEX_" word "_PRIVATE", "FUTEX_" word "|FUTEX_CLOCK_REALTIME", \
+			"FUTEX_" word "_PRIVATE|FUTEX_CLOCK_REALTIME"                           \
+	}
+
+static const char *futex_name(uint64_t operation)
+{
+	static const char *const names[][4] = {
+		FUTEX("WAIT"),		 FUTEX("WAKE"),	       FUTEX("FD"),
+		FUTEX("REQUEUE"),	 FUTEX("CMP_REQUEUE"), FUTEX("WAKE_OP"),
+		FUTEX("LOCK_PI"),	 FUTEX("UNLOCK_PI"),   FUTEX("TRYLOCK_PI"),
+		FUTEX("WAIT_BITSET"),	 FUTEX("WAKE_BITSET"), FUTEX("WAIT_REQUEUE_PI"),
+		FUTEX("CMP_REQUEUE_PI"), FUTEX("LOCK_PI2"),
+	};
+	uint64_t command = operation & ~(uint64_t)(128 | 256);
+
+	return command < sizeof(names) / sizeof(*names) ? names[command][operation >> 7 & 3] : NULL;
+}
+
+/* fcntl.h, sys/epoll.h, asm-generic/ioctls.h, asm-generic/mman-common.h, linux/prctl.h, time.h */
+static const struct {
+	const char *call;
+	uint64_t number;
+	const char *name;
+} operations[] = {
+	{ "clock_nanosleep", 0, "CLOCK_REALTIME" },
+	{ "clock_nanosleep", 1, "CLOCK_MONOTONIC" },
+	{ "epoll_ctl", 1, "EPOLL_CTL_ADD" },
+	{ "epoll_ctl", 2, "EPOLL_CTL_DEL" },
+	{ "epoll_ctl", 3, "EPOLL_CTL_MOD" },
+	{ "fcntl", 0, "F_DUPFD" },
+	{ "fcntl", 1, "F_GETFD" },
+	{ "fcntl", 2, "F_SETFD" },
+	{ "fcntl", 3, "F_GETFL" },
+	{ "fcntl", 4, "F_SETFL" },
+	{ "fcntl", 5, "F_GETLK" },
+	{ "fcntl", 6, "F_SETLK" },
+	{ "fcntl", 7, "F_SETLKW" },
+	{ "fcntl", 1030, "F_DUPFD_CLOEXEC" },
+	{ "flock", 1, "LOCK_SH" },
+	{ "flock", 2, "LOCK_EX" },
+	{ "flock", 5, "LOCK_SH|LOCK_NB" },
+	{ "flock", 6, "LOCK_EX|LOCK_NB" },
+	{ "flock", 8, "LOCK_UN" },
+	{ "ioctl", 0x5401, "TCGETS" },
+	{ "ioctl", 0x5402, "TCSETS" },
+	{ "ioctl", 0x5413, "TIOCGWINSZ" },
+	{ "ioctl", 0x541b, "FIONREAD" },
+	{ "ioctl", 0x5421, "FIONBIO" },
+	{ "ioctl", 0x5451, "FIOCLEX" },
+	{ "madvise", 4, "MADV_DONTNEED" },
+	{ "madvise", 8, "MADV_FREE" },
+	{ "madvise", 14, "MADV_HUGEPAGE" },
+	{ "madvise", 15, "MADV_NOHUGEPAGE" },
+	{ "madvise", 25, "MADV_COLLAPSE" },
+	{ "prctl", 15, "PR_SET_NAME" },
+	{ "prctl", 16, "PR_GET_NAME" },
+};
+
+static bool is_named(const char *name, size_t length, const char *word)
+{
+	return length == strlen(word) && !memcmp(name, word, length);
+}
+
+const char *tl_call_operation_name(const char *name, size_t length, uint64_t operation)
+{
+	operation &= UINT32_MAX; /* an int, or an unsigned one */
+	if (is_named(name, length, "futex") || is_named(name, length, "futex_time64"))
+		return futex_name(operation);
+	for (size_t i = 0; i < sizeof(operations) / sizeof(*operations); i++)
+		if (operations[i].number == operation && is_named(name, length, operations[i].call))
+			return operations[i].name;
+	return NULL;
 }

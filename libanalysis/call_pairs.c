@@ -147,32 +147,19 @@ static void read_fields(struct hit *hit, const char *json, size_t length)
 
 /* ---- names of operations ---------------------------------------------------------------------- */
 
-/* As tracers print it: linux/futex.h. */
-static void futex_operation(struct tl_text *out, uint64_t operation)
-{
-	static const char *const words[] = { "WAIT",	       "WAKE",	      "FD",
-					     "REQUEUE",	       "CMP_REQUEUE", "WAKE_OP",
-					     "LOCK_PI",	       "UNLOCK_PI",   "TRYLOCK_PI",
-					     "WAIT_BITSET",    "WAKE_BITSET", "WAIT_REQUEUE_PI",
-					     "CMP_REQUEUE_PI", "LOCK_PI2" };
-	uint64_t command = operation & ~(uint64_t)(128 | 256);
-
-	if (command >= sizeof(words) / sizeof(*words)) {
-		tl_text_printf(out, "0x%llx", (unsigned long long)operation);
-		return;
-	}
-	tl_text_printf(out, "FUTEX_%s%s%s", words[command], operation & 128 ? "_PRIVATE" : "",
-		       operation & 256 ? "|FUTEX_CLOCK_REALTIME" : "");
-}
-
+/* As tracers print it. */
 static void name_operation(struct tl_text *out, const char *name, size_t length,
 			   const struct hit *enter)
 {
-	if (!enter->has_operation)
+	bool is_futex = length == 5 && !memcmp(name, "futex", 5);
+	const char *known;
+
+	if (!enter->has_operation || (!is_futex && !(length == 5 && !memcmp(name, "ioctl", 5))))
 		return;
-	if (length == 5 && !memcmp(name, "futex", 5))
-		futex_operation(out, enter->operation & UINT32_MAX);
-	else if (length == 5 && !memcmp(name, "ioctl", 5))
+	known = tl_call_operation_name(name, length, enter->operation);
+	if (known)
+		tl_text_puts(out, known);
+	else
 		tl_text_printf(out, "0x%llx", (unsigned long long)(enter->operation & UINT32_MAX));
 }
 
@@ -342,6 +329,7 @@ static int count_call(struct pairing *p, const struct tl_event_syscall *call,
 	int ret = tl_call_blocks_add(&p->blocks, key, true, &entry, is_notable, err);
 
 	p->result->call_count++;
+	p->result->unnamed_count += !enter->name && !p->opt->arch;
 	if (ret == TL_OK && enter->stack_id)
 		ret = tl_call_sums_add(&p->sums, key->thread_id, key->name_id, enter->stack_id,
 				       call->duration_ns, 1, err);
@@ -376,8 +364,9 @@ static int put_call(struct pairing *p, const struct hit *enter, const struct hit
 
 	name = name_of(p, enter, &length);
 	if (!name) {
-		length = (size_t)snprintf(number, sizeof(number), "syscall_%lld",
-					  (long long)enter->number);
+		/* as strace calls it */
+		length = (size_t)snprintf(number, sizeof(number), "syscall_0x%llx",
+					  (unsigned long long)enter->number);
 		name = number;
 	}
 	name_operation(&operation, name, length, enter);

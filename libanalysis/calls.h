@@ -9,6 +9,7 @@
 #ifndef TL_CALLS_H
 #define TL_CALLS_H
 
+#include "call_numbers.h"
 #include "memory.h"
 #include "store.h"
 
@@ -189,14 +190,8 @@ void tl_call_sums_release(struct tl_call_sums *sums);
 	"INSERT INTO call_stack_sum(source_id, thread_id, name_id, stack_id, call_count, " \
 	"dur_sum) VALUES(?, ?, ?, ?, ?, ?)"
 
-/* ---- calls made of tracepoints (call_pairs.c, call_numbers.c) -------------------------------- */
+/* ---- calls made of tracepoints (call_pairs.c) ------------------------------------------------ */
 
-/*
- * The name of a system call, not terminated; NULL: none is known. `arch` is what uname -m says.
- */
-const char *tl_call_number_name(const char *arch, int64_t number, size_t *length);
-const char *tl_call_error_name(int64_t number); /* NULL: none is known */
-bool tl_call_is_restart(int64_t number);	/* ERESTARTSYS and its like */
 /* Hits of this event begin or end system calls. */
 bool tl_call_is_tracepoint(const char *event_name);
 
@@ -210,6 +205,7 @@ struct tl_call_pairs_result {
 	uint64_t call_count;  /* with begin and end */
 	uint64_t begin_count; /* begins whose end was not recorded, but for those at the very end */
 	uint64_t end_count;   /* ends whose begin was not recorded, but for the first of a thread */
+	uint64_t unnamed_count; /* calls whose number has no name: of which machine is not known */
 	bool is_sampled;   /* only one hit in several was recorded: no calls can be made of them */
 	bool is_one_sided; /* only begins, or only ends, were recorded */
 };

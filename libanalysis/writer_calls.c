@@ -260,6 +260,12 @@ static int note_pairs(struct tl_writer *w, const struct tl_call_pairs_result *r,
 				     "only begins, or only ends, of system calls were recorded: "
 				     "both are needed to know how long they took",
 				     err);
+	if (ret == TL_OK && r->unnamed_count)
+		ret = tl_writer_note(w, TL_DIAGNOSTIC_NOTE, "system calls without a name",
+				     r->unnamed_count, "calls",
+				     "what their numbers mean depends on the machine, which is not "
+				     "told: perf script --header tells it",
+				     err);
 	if (ret == TL_OK && r->begin_count)
 		ret = tl_writer_note(w, TL_DIAGNOSTIC_LOST, "ends of system calls", r->begin_count,
 				     "calls", NULL, err);
