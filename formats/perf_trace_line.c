@@ -115,6 +115,39 @@ static bool no_result(const char *text, size_t len, struct strace_return *result
 	return true;
 }
 
+/*
+ * "...)      = CLOEXEC", "= RDWR|NONBLOCK", "= 0 Timeout", "= 29115 (sh)": results that perf says in
+ * words; a number before them is the result.
+ */
+static bool result_in_words(const char *text, size_t len, struct strace_return *result)
+{
+	size_t equals = len, at, close, used;
+	uint64_t number = 0;
+
+	for (close = 0; equals > 1; equals--)
+		if (text[equals - 1] == '=' && text[equals - 2] == ' ') {
+			for (close = equals - 1; close && text[close - 1] == ' ';)
+				close--;
+			break;
+		}
+	if (close == 0 || text[close - 1] != ')' || equals >= len || text[equals] != ' ')
+		return false;
+	at = equals + 1;
+	used = tl_parse_u64(text + at, len - at, 10, &number);
+	if (used && (at + used == len || text[at + used] != ' '))
+		used = 0;
+	for (size_t i = at; i < len; i++)
+		if (!memchr(used ? "|_() ./:-" : "|_", text[i], used ? 9 : 2) &&
+		    !strace_is_digit(text[i]) && !((text[i] | 32) >= 'a' && (text[i] | 32) <= 'z'))
+			return false;
+	*result = (struct strace_return) { .end = STRACE_END_RETURNED,
+					   .duration_ns = -1,
+					   .has_value = used && number <= INT64_MAX,
+					   .value = used ? (int64_t)number : 0,
+					   .arguments = { text, close - 1 } };
+	return at < len;
+}
+
 /* What stands behind the thread. */
 static void body(const char *text, size_t len, struct perf_trace_line *out)
 {
@@ -138,7 +171,9 @@ static void body(const char *text, size_t len, struct perf_trace_line *out)
 	if (!is_continued && opened(text, len, at, out))
 		return;
 	strace_return(text + at, len - at, false, &out->result);
-	if (out->result.end != STRACE_END_RETURNED && !no_result(text + at, len - at, &out->result))
+	if (out->result.end != STRACE_END_RETURNED &&
+	    !no_result(text + at, len - at, &out->result) &&
+	    !result_in_words(text + at, len - at, &out->result))
 		return;
 	out->arguments = out->result.arguments;
 	if (is_continued) /* "name())": there are none */

@@ -163,6 +163,7 @@ static int32_t tid_of_name(const char *name)
 
 #define AHEAD_BYTES_MAX (64u << 20) /* a log that prints numbers at all does so before */
 #define AHEAD_WINDOW	(1u << 20)
+#define LTRACE_WINDOW	(256u << 10)
 #define AHEAD_OVERLAP	64u /* what is looked for is shorter */
 #define ANNOUNCED_MAX	256u
 
@@ -259,6 +260,18 @@ static void look_ahead(struct strace_log *log, struct tl_input *in)
 	}
 }
 
+/* Programs may be in calls for a while whose names are those of system calls, too. */
+static void peek_ltrace(struct strace_log *log, struct tl_input *in)
+{
+	struct tl_error ignored = { 0 };
+	const uint8_t *data;
+	size_t len;
+
+	if (!log->is_ltrace &&
+	    tl_input_window(in, 0, LTRACE_WINDOW, &data, &len, &ignored) == TL_OK)
+		log->is_ltrace = strace_looks_like_ltrace((const char *)data, len);
+}
+
 /* What only later parts of the file tell; of a file that can be read twice. */
 static void peek(struct strace_log *log, const char *head, size_t len)
 {
@@ -272,21 +285,11 @@ static void peek(struct strace_log *log, const char *head, size_t len)
 	    tl_input_open_beside(&in, log->in, slash ? slash + 1 : name, &ignored) < 0)
 		return;
 	peek_last(log, in);
+	peek_ltrace(log, in);
 	strace_prefix(head, len, &first);
 	if (first.tid == TL_ID_NONE && !log->is_ltrace)
 		look_ahead(log, in);
 	tl_input_close(in);
-}
-
-static bool looks_like_ltrace(const char *text, size_t len)
-{
-	static const char *const marks[] = { "+++ exited (status ", " SYS_", "= <void>",
-					     "<no return ...>", "\nSYS_" };
-
-	for (size_t i = 0; len && i < sizeof(marks) / sizeof(marks[0]); i++)
-		if (memmem(text, len, marks[i], strlen(marks[i])))
-			return true;
-	return false;
 }
 
 static int log_open(void **state, struct tl_input *in, const struct tl_import_options *opt,
@@ -320,7 +323,7 @@ static int log_open(void **state, struct tl_input *in, const struct tl_import_op
 	alike = strace_alike((const char *)head, len);
 	if (alike)
 		return tl_fail(err, TL_UNSUPPORTED, "is %s, not a log of strace", alike);
-	log->is_ltrace = looks_like_ltrace((const char *)head, len);
+	log->is_ltrace = strace_looks_like_ltrace((const char *)head, len);
 	if (len)
 		peek(log, (const char *)head, len);
 	return TL_OK;
@@ -365,6 +368,7 @@ static void judge(struct probe *p, const char *text, size_t len, bool is_whole)
 	case STRACE_EXITED:
 	case STRACE_KILLED:
 	case STRACE_SUPERSEDED:
+	case STRACE_EXEC:
 		p->good++;
 		break;
 	case STRACE_SIGNAL:

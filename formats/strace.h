@@ -22,6 +22,14 @@ static inline bool strace_span_is(struct strace_span s, const char *word)
 	return s.length == strlen(word) && memcmp(s.text, word, s.length) == 0;
 }
 
+/* "clone" of "clone", and of ltrace's "SYS_clone" */
+static inline bool strace_name_ends(struct strace_span name, const char *word)
+{
+	if (name.length > 4 && memcmp(name.text, "SYS_", 4) == 0)
+		name = (struct strace_span) { name.text + 4, name.length - 4 };
+	return strace_span_is(name, word);
+}
+
 static inline bool strace_is_digit(char c)
 {
 	return c >= '0' && c <= '9';
@@ -59,6 +67,7 @@ enum strace_body_kind {
 	STRACE_KILLED,	   /* +++ killed by SIGKILL +++ */
 	STRACE_SUPERSEDED, /* +++ superseded by execve in pid 7 +++ */
 	STRACE_SIGNAL,	   /* --- SIGCHLD {...} --- */
+	STRACE_EXEC,	   /* --- Called exec() ---, of ltrace */
 	STRACE_MESSAGE,	   /* strace: Process 7 attached */
 	STRACE_FOREIGN	   /* nothing of a tracer */
 };
@@ -76,6 +85,14 @@ void strace_body(const char *text, size_t len, struct strace_body *out);
 bool strace_message(const char *text, size_t len, int32_t *pid, bool *is_attached);
 /* Where strace's own message, glued to the end of a line, begins; len if there is none. */
 size_t strace_find_glued(const char *text, size_t len);
+
+/* ---- library calls (strace_ltrace.c) -------------------------------------------------------- */
+
+/* No tracer of system calls prints such a name. */
+bool strace_is_library_name(struct strace_span name);
+/* Is the line one that only ltrace writes? Is one of these? */
+bool strace_is_of_ltrace(const char *text, size_t len);
+bool strace_looks_like_ltrace(const char *text, size_t len);
 
 /* ---- the end of a call (strace_return.c) ---------------------------------------------------- */
 
@@ -181,6 +198,7 @@ void strace_clock_settle(const struct strace_clock *c, const struct tl_import_op
 struct strace_open {
 	struct strace_open *outer; /* ltrace nests calls */
 	bool has_ts, is_clone;
+	bool is_exec; /* ltrace: it has not returned, and will not if it goes well */
 	int64_t ts;
 	uint64_t line;
 	int32_t tid;	      /* as printed when it began */

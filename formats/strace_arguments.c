@@ -8,6 +8,7 @@
 
 #include <stdlib.h>
 
+#include "call_numbers.h"
 #include "reader.h"
 
 /* Enough for an array of descriptors before a time-out; what comes later is not looked at. */
@@ -366,6 +367,34 @@ bool strace_is_clone(struct strace_span name)
 
 /* ---- what they mean -------------------------------------------------------------------------- */
 
+/* "128", "0x189" (-X raw); bytes used, 0: it is none */
+static size_t any_number(const char *text, size_t len, uint64_t *value)
+{
+	size_t used = 0;
+
+	if (len > 2 && text[0] == '0' && text[1] == 'x')
+		used = tl_parse_u64(text + 2, len - 2, 16, value) + 2;
+	return used > 2 ? used : tl_parse_u64(text, len, 10, value);
+}
+
+/* A number by its name, which follows it (-X verbose), or is known; other words as they are. */
+static struct strace_span named(const struct strace_traits *traits, struct strace_span printed)
+{
+	const char *open, *end = printed.text + printed.length, *known;
+	uint64_t number;
+
+	if (!printed.length || !strace_is_digit(printed.text[0]))
+		return printed;
+	open = memmem(printed.text, printed.length, " /* ", 4);
+	if (open && end - open > 7 && !memcmp(end - 3, " */", 3) &&
+	    !memmem(open, (size_t)(end - open), "???", 3))
+		return (struct strace_span) { open + 4, (size_t)(end - open) - 7 };
+	if (any_number(printed.text, printed.length, &number) != printed.length)
+		return printed;
+	known = tl_call_operation_name(traits->name, strlen(traits->name), number);
+	return known ? (struct strace_span) { known, strlen(known) } : printed;
+}
+
 /* "3", "3</etc/passwd>", "AT_FDCWD</home>" */
 static void descriptor(struct strace_span argument, struct strace_arguments *out)
 {
@@ -375,7 +404,7 @@ static void descriptor(struct strace_span argument, struct strace_arguments *out
 
 	if (!argument.text)
 		return;
-	used = tl_parse_u64(argument.text, argument.length, 10, &fd);
+	used = any_number(argument.text, argument.length, &fd);
 	if (used && fd <= INT32_MAX) {
 		out->has_fd = true;
 		out->fd = (int32_t)fd;
@@ -432,13 +461,22 @@ static void milliseconds(struct strace_span argument, struct strace_arguments *o
 	bool is_negative = argument.length && argument.text[0] == '-';
 	uint64_t value;
 
-	if (!argument.text ||
-	    tl_parse_u64(argument.text + is_negative, argument.length - is_negative, 10, &value) !=
-		    argument.length - is_negative ||
-	    value > INT32_MAX)
+	if (!argument.text || any_number(argument.text + is_negative, argument.length - is_negative,
+					 &value) != argument.length - is_negative)
+		return;
+	if (!is_negative && value > INT32_MAX && value <= UINT32_MAX && argument.text[1] == 'x')
+		is_negative = true;
+	else if (value > INT32_MAX)
 		return;
 	out->has_timeout = true;
 	out->timeout_ns = is_negative ? INT64_MAX : (int64_t)value * 1000000;
+}
+
+/* Raw, of ltrace, and of its library calls. */
+static bool is_null(struct strace_span argument)
+{
+	return strace_span_is(argument, "NULL") || strace_span_is(argument, "0") ||
+	       strace_span_is(argument, "nil");
 }
 
 static void span_of_time(const struct strace_traits *traits, struct strace_span argument,
@@ -449,7 +487,7 @@ static void span_of_time(const struct strace_traits *traits, struct strace_span 
 
 	if (!argument.text)
 		return;
-	if (strace_span_is(argument, "NULL")) {
+	if (is_null(argument)) {
 		out->has_timeout = true;
 		out->timeout_ns = INT64_MAX;
 		return;
@@ -496,7 +534,7 @@ static void timeout(const struct strace_traits *traits, const char *text, size_t
 		break;
 	}
 	/* until a point in time: how long that is cannot be told from here */
-	if (!is_absolute || (argument.text && strace_span_is(argument, "NULL")))
+	if (!is_absolute || (argument.text && is_null(argument)))
 		span_of_time(traits, argument, out);
 }
 
@@ -513,7 +551,7 @@ void strace_arguments(const struct strace_traits *traits, const char *text, size
 	if (traits->path)
 		path(strace_argument(text, len, traits->path - 1u), out);
 	if (traits->operation)
-		out->operation = strace_argument(text, len, traits->operation - 1u);
+		out->operation = named(traits, strace_argument(text, len, traits->operation - 1u));
 	if (out->operation.length == 0)
 		out->operation.text = NULL;
 	if (traits->timeout)

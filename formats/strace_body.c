@@ -149,6 +149,10 @@ static void minus_line(const char *text, size_t len, struct strace_body *out)
 
 	if (!ends_with(text, len, " ---"))
 		return;
+	if (starts_with(text, len, "--- Called exec() ")) {
+		out->kind = STRACE_EXEC;
+		return;
+	}
 	if (starts_with(text + at, len - at, stopped))
 		at += sizeof(stopped) - 1;
 	from = at;

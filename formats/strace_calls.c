@@ -4,6 +4,9 @@
  */
 #include "strace_log.h"
 
+#include "call_numbers.h"
+#include "reader.h"
+
 /* ---- names ----------------------------------------------------------------------------------- */
 
 static size_t name_slot(struct strace_span name)
@@ -50,6 +53,10 @@ const struct strace_name *strace_name(struct strace_log *log, struct strace_span
 	}
 	if (bare.length > 4 && memcmp(bare.text, "SYS_", 4) == 0)
 		bare = (struct strace_span) { bare.text + 4, bare.length - 4 };
+	if (!log->is_ltrace && strace_is_library_name(name)) {
+		strace_set_ltrace(log);
+		return strace_name(log, name);
+	}
 	n->is_library = is_library(log, name);
 	n->is_clone = strace_is_clone(bare);
 	n->is_exec = strace_span_is(bare, "execve") || strace_span_is(bare, "execveat");
@@ -151,12 +158,26 @@ void strace_break_relative(struct strace_log *log)
 	log->relative_line = log->line;
 }
 
-static bool makes_thread(struct strace_span arguments)
+enum made { MADE_PROCESS, MADE_THREAD, MADE_UNKNOWN };
+
+/* What a clone makes, by its flags: in words, as a number, or behind a pointer. */
+static enum made what_is_made(struct strace_span name, struct strace_span arguments)
 {
-	return memmem(arguments.text, arguments.length, "CLONE_THREAD", 12) != NULL;
+	const uint64_t clone_thread = 0x10000; /* linux/sched.h */
+	const char *end = arguments.text + arguments.length, *at;
+	uint64_t flags;
+
+	if (memmem(arguments.text, arguments.length, "CLONE_THREAD", 12))
+		return MADE_THREAD;
+	at = memmem(arguments.text, arguments.length, "flags=", 6);
+	at = at ? at + 6 : strace_name_ends(name, "clone") ? arguments.text : NULL;
+	if (at && end - at > 2 && at[0] == '0' && at[1] == 'x' &&
+	    tl_parse_u64(at + 2, (size_t)(end - at) - 2, 16, &flags))
+		return flags & clone_thread ? MADE_THREAD : MADE_PROCESS;
+	return !at && strace_name_ends(name, "clone3") ? MADE_UNKNOWN : MADE_PROCESS;
 }
 
-static int emit_birth(struct strace_log *log, int32_t parent_tid, int32_t child_tid, bool is_thread,
+static int emit_birth(struct strace_log *log, int32_t parent_tid, int32_t child_tid, enum made made,
 		      bool has_ts, int64_t ts, struct tl_error *err)
 {
 	struct tl_event ev = { .kind = TL_EVENT_FORK };
@@ -173,9 +194,11 @@ static int emit_birth(struct strace_log *log, int32_t parent_tid, int32_t child_
 	}
 	strace_revive(log, child);
 	child->is_announced = child->is_born = true;
-	child->pid = is_thread ? ev.fork.parent.pid : child_tid;
+	child->pid = made == MADE_THREAD    ? ev.fork.parent.pid
+		     : made == MADE_PROCESS ? child_tid
+					    : TL_ID_NONE;
 	ev.fork.child = task_of(child);
-	if (!parent) /* a thread that nobody knows: nothing to tell of */
+	if (!parent || made == MADE_UNKNOWN) /* nothing to tell of */
 		return TL_OK;
 	stamp_event(log, &ev, has_ts, ts);
 	return log->sink->emit(log->sink, &ev, err);
@@ -188,7 +211,7 @@ static int clone_returned(struct strace_log *log, const struct strace_call *call
 	int64_t tid = call->ret->outer_pid ? call->ret->outer_pid : call->ret->value;
 	int32_t parent_tid = call->task->tid;
 	struct strace_task *child;
-	bool is_thread = makes_thread(call->arguments);
+	enum made made = what_is_made(call->name, call->arguments);
 
 	if (!call->ret->has_value || call->ret->error.text || tid <= 0 || tid > STRACE_PID_MAX ||
 	    tid == parent_tid)
@@ -201,11 +224,11 @@ static int clone_returned(struct strace_log *log, const struct strace_call *call
 	if (child->first_line >= call->line && child->is_born)
 		return TL_OK; /* told when it was met */
 	if (child->first_line >= call->line && child->is_seen) {
-		if (child->pid == TL_ID_NONE)
-			child->pid = is_thread ? call->task->pid : (int32_t)tid;
+		if (child->pid == TL_ID_NONE && made != MADE_UNKNOWN)
+			child->pid = made == MADE_THREAD ? call->task->pid : (int32_t)tid;
 		return TL_OK;
 	}
-	return emit_birth(log, parent_tid, (int32_t)tid, is_thread, call->has_ts, call->ts, err);
+	return emit_birth(log, parent_tid, (int32_t)tid, made, call->has_ts, call->ts, err);
 }
 
 /* A number that is new, while clones are open: it is the child of one of them. */
@@ -213,27 +236,28 @@ static int born_in_open_clone(struct strace_log *log, int32_t tid, struct tl_err
 {
 	int32_t parent_tid = TL_ID_NONE, pid = TL_ID_NONE;
 	const struct strace_open *found = NULL;
-	bool is_thread = false;
+	enum made made = MADE_PROCESS;
 
 	for (size_t i = 0; i < log->clone_count; i++) {
 		const struct strace_task *parent = strace_task(&log->tasks, log->clones[i], err);
 		const struct strace_open *open = parent ? parent->open : NULL;
-		bool is_other;
+		enum made other;
 
 		if (!open || !open->is_clone)
 			continue;
-		is_other = makes_thread((struct strace_span) { open->text + open->name_length,
-							       open->arguments_length });
-		if (found && (is_other != is_thread || (is_thread && parent->pid != pid)))
+		other = what_is_made(strace_open_name(open),
+				     (struct strace_span) { open->text + open->name_length,
+							    open->arguments_length });
+		if (found && (other != made || (made == MADE_THREAD && parent->pid != pid)))
 			return TL_OK; /* which one will be known when they return */
 		found = open;
-		is_thread = is_other;
+		made = other;
 		pid = parent->pid;
 		parent_tid = parent->tid;
 	}
 	if (!found || parent_tid == tid)
 		return TL_OK;
-	return emit_birth(log, parent_tid, tid, is_thread, found->has_ts, found->ts, err);
+	return emit_birth(log, parent_tid, tid, made, found->has_ts, found->ts, err);
 }
 
 int strace_meet(struct strace_log *log, const struct strace_prefix *prefix, int64_t ts,
@@ -279,6 +303,21 @@ int strace_emit_exit(struct strace_log *log, struct strace_task *task, bool has_
 	ev.exit.task = task_of(task);
 	stamp_event(log, &ev, has_ts, ts);
 	return log->sink->emit(log->sink, &ev, err);
+}
+
+int strace_replace(struct strace_log *log, struct strace_task *leader, bool has_ts, int64_t ts,
+		   struct tl_error *err)
+{
+	int32_t pid = leader->pid;
+	int ret;
+
+	if (leader->tid == TL_ID_NONE)
+		return TL_OK;
+	ret = strace_emit_exit(log, leader, has_ts, ts, err);
+	strace_revive(log, leader);
+	leader->pid = pid;
+	leader->is_seen = leader->is_announced = leader->is_born = true;
+	return ret;
 }
 
 /* The kernel names a thread for the last part of the path, 15 bytes of it. */
@@ -353,7 +392,28 @@ static size_t cut_arguments(struct strace_span arguments, size_t keep)
 	return len;
 }
 
-static void fill_result(const struct strace_return *ret, struct tl_event_syscall *out)
+/* ltrace prints what the kernel returned: an error is its number, negative. */
+static void name_error(struct strace_log *log, struct tl_event_syscall *out)
+{
+	const int64_t errno_max = 4095;
+	const char *known;
+
+	if (!out->has_result || out->result >= 0 || out->result < -errno_max)
+		return;
+	known = tl_call_error_name(-out->result);
+	if (!known) {
+		snprintf(log->error, sizeof(log->error), "errno_%d", (int)-out->result);
+		known = log->error;
+	}
+	if (tl_call_is_restart(-out->result) && out->outcome == TL_CALL_RETURNED)
+		out->outcome = TL_CALL_RESTARTED;
+	out->error = known;
+	out->error_length = strlen(known);
+	out->result = -1;
+}
+
+static void fill_result(struct strace_log *log, const struct strace_return *ret,
+			struct tl_event_syscall *out)
 {
 	if (!ret)
 		return;
@@ -361,6 +421,8 @@ static void fill_result(const struct strace_return *ret, struct tl_event_syscall
 	out->result = ret->value;
 	out->error = ret->error.text;
 	out->error_length = ret->error.length;
+	if (log->is_ltrace && out->kind == TL_CALL_SYSTEM && !out->error)
+		name_error(log, out);
 }
 
 int strace_emit_call(struct strace_log *log, const struct strace_call *call, struct tl_error *err)
@@ -411,7 +473,7 @@ int strace_emit_call(struct strace_log *log, const struct strace_call *call, str
 		c->path_length = strace_unescape(log->path, sizeof(log->path), a.path);
 		c->path = log->path;
 	}
-	fill_result(call->ret, c);
+	fill_result(log, call->ret, c);
 	stamp_event(log, &ev, call->has_ts, call->ts);
 	log->calls++;
 	log->orphan_calls += call->task == NULL;

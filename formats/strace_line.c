@@ -251,6 +251,15 @@ static struct strace_span bare_name(struct strace_span name)
 	return name;
 }
 
+/* "exec", whatever letters follow, of the system or the library */
+static bool is_exec(struct strace_span name)
+{
+	name = bare_name(name);
+	if (name.length > 4 && !memcmp(name.text, "SYS_", 4))
+		name = (struct strace_span) { name.text + 4, name.length - 4 };
+	return name.length > 4 && name.length < 9 && !memcmp(name.text, "exec", 4);
+}
+
 static bool same(struct strace_span a, struct strace_span b)
 {
 	return a.length == b.length && memcmp(a.text, b.text, a.length) == 0;
@@ -533,7 +542,13 @@ static int call_line(struct strace_log *log, struct line *l, bool is_glued, stru
 	case STRACE_END_NO_RETURN:
 		if (!log->is_ltrace)
 			strace_set_ltrace(log);
-		return whole_call(log, l, &result, err);
+		if (!is_exec(l->body.word))
+			return whole_call(log, l, &result, err);
+		open = new_open(log, l, l->body.word, result.arguments, err);
+		if (!open)
+			return TL_NOMEM;
+		open->is_exec = true;
+		return push(log, l->prefix.tid, open, err);
 	case STRACE_END_NEVER:
 	case STRACE_END_DETACHED:
 		return whole_call(log, l, &result, err);
@@ -588,6 +603,8 @@ static int superseded_line(struct strace_log *log, struct line *l, struct tl_err
 	if (other == leader)
 		return TL_OK;
 	ret = end_all(log, leader, TL_CALL_KILLED, err);
+	if (ret == TL_OK)
+		ret = strace_replace(log, leader, l->has_ts, l->ts, err);
 	while (ret == TL_OK && (open = other->open)) {
 		take_open(log, other, open);
 		open->tid = l->prefix.tid;
@@ -596,6 +613,64 @@ static int superseded_line(struct strace_log *log, struct line *l, struct tl_err
 	if (ret == TL_OK && tid != TL_ID_NONE)
 		ret = strace_emit_exit(log, other, l->has_ts, l->ts, err);
 	return ret < 0 ? ret : strace_count(log, "superseded by exec", "", 0, err);
+}
+
+/* The thread that has begun an exec: the process goes on as its leader, whatever thread that was. */
+static struct strace_task *find_executing(struct strace_log *log, struct strace_task *leader)
+{
+	struct strace_task *found = leader->open && leader->open->is_exec ? leader : NULL;
+
+	for (size_t i = 0; !found && i < log->tasks.count && log->tasks.open_count; i++) {
+		struct strace_task *task = log->tasks.tasks[i];
+
+		if (task->open && task->open->is_exec &&
+		    (task->pid == leader->pid || task->pid == TL_ID_NONE))
+			found = task;
+	}
+	return found;
+}
+
+/* Its exec has succeeded, and what it was in besides is gone. */
+static int end_executing(struct strace_log *log, struct strace_task *task, const struct line *l,
+			 struct tl_error *err)
+{
+	static const struct strace_return success = { .end = STRACE_END_RETURNED,
+						      .duration_ns = -1,
+						      .has_value = true };
+	struct strace_open *open;
+	int ret = TL_OK;
+
+	while (ret == TL_OK && (open = task->open)) {
+		take_open(log, task, open);
+		if (is_exec(strace_open_name(open)))
+			ret = joined_call(log, open, l, &success, true, err);
+		else
+			ret = strace_emit_open(log, task, open, TL_CALL_KILLED, err);
+	}
+	return ret;
+}
+
+/* "--- Called exec() ---" of ltrace */
+static int exec_line(struct strace_log *log, struct line *l, struct tl_error *err)
+{
+	struct strace_task *leader, *task;
+	int ret = stamp(log, l, 0, err);
+
+	if (!log->is_ltrace)
+		strace_set_ltrace(log);
+	leader = ret < 0 ? NULL : strace_task(&log->tasks, l->prefix.tid, err);
+	if (!leader)
+		return ret < 0 ? ret : TL_NOMEM;
+	task = find_executing(log, leader);
+	if (task)
+		ret = end_executing(log, task, l, err);
+	if (ret == TL_OK && task && task != leader)
+		ret = end_executing(log, leader, l, err);
+	if (ret == TL_OK && task && task != leader)
+		ret = strace_replace(log, leader, l->has_ts, l->ts, err);
+	if (ret == TL_OK && task && task != leader && task->tid != TL_ID_NONE)
+		ret = strace_emit_exit(log, task, l->has_ts, l->ts, err);
+	return ret < 0 ? ret : strace_count(log, "called exec", "", 0, err);
 }
 
 static int message_line(struct strace_log *log, const char *text, size_t len, struct tl_error *err)
@@ -658,6 +733,8 @@ static int dispatch(struct strace_log *log, struct line *l, bool is_inner, struc
 		return exit_line(log, l, err);
 	case STRACE_SUPERSEDED:
 		return superseded_line(log, l, err);
+	case STRACE_EXEC:
+		return exec_line(log, l, err);
 	case STRACE_SIGNAL:
 		ret = stamp(log, l, 0, err);
 		return ret < 0 ? ret

@@ -100,6 +100,7 @@ struct strace_log {
 	} bad[STRACE_BAD_KINDS];
 	char first_bad[96]; /* printable, for the refusal */
 	char path[4096];    /* unescaped, of the call at hand */
+	char error[24];	    /* of the call at hand */
 	struct strace_count *counts;
 	size_t count_count, count_capacity;
 };
@@ -128,6 +129,9 @@ int strace_meet(struct strace_log *log, const struct strace_prefix *prefix, int6
 		struct tl_error *err);
 /* A thread that was not alive is: another life of its number. */
 void strace_revive(struct strace_log *log, struct strace_task *task);
+/* A leader's life ends in the exec of another thread, which goes on by its number. */
+int strace_replace(struct strace_log *log, struct strace_task *leader, bool has_ts, int64_t ts,
+		   struct tl_error *err);
 int strace_emit_exit(struct strace_log *log, struct strace_task *task, bool has_ts, int64_t ts,
 		     struct tl_error *err);
 /* An open call that will not end: emitted with this outcome, and released. */
