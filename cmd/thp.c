@@ -169,7 +169,7 @@ static int print_verdict(struct output *output, const struct tl_thp *t, struct t
 		{ "step_count", "steps", COLUMN_INTEGER, false },
 		{ "slow_count", "slow", COLUMN_INTEGER, false },
 		{ "good_count", "of the baseline", COLUMN_INTEGER, false },
-		{ "apart_count", "of another kind", COLUMN_INTEGER, false },
+		{ "apart_count", "slow in another way", COLUMN_INTEGER, false },
 		{ "baseline_ns", "baseline", COLUMN_DURATION, false },
 		{ "slow_mean_ns", "mean slow step", COLUMN_DURATION, false },
 		{ "excess_ns", "excess of all", COLUMN_DURATION, false },
@@ -234,7 +234,7 @@ static int print_evidence(struct output *output, const struct tl_thp *t, struct 
 		{ "unit", "of", COLUMN_TEXT, false },
 		{ "event", "event", COLUMN_TEXT, false },
 		{ "source", "source", COLUMN_TEXT, true },
-		{ "is_counted", "counted", COLUMN_FLAG, false },
+		{ "is_counted", "counted", COLUMN_FLAG, true },
 	};
 	int ret = output_table(output, "evidence", "Evidence: means of a step", columns,
 			       COUNT(columns), err);

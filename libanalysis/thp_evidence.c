@@ -31,6 +31,7 @@ const char *tl_thp_say(struct tl_thp *out, struct tl_error *err, const char *fmt
 
 enum told_by { BY_SWITCHES, BY_SAMPLES, BY_COLLAPSES, BY_COMPACTION, BY_RECLAIM, BY_CALLS };
 
+/* mmap_lock stands for the locks of mappings and reverse maps, too, that a collapse also holds. */
 static const struct kind {
 	enum tl_thp_part part;
 	enum tl_thp_mechanism mechanism;
@@ -39,12 +40,11 @@ static const struct kind {
 	const char *what, *unit;
 } kinds[] = {
 	{ TL_PART_LOCK_SPINNING, TL_THP_LOCK, true, BY_SAMPLES,
-	  "spinning for mmap_lock or its kin while a collapse holds it", "samples" },
+	  "spinning for mmap_lock, held by a collapse", "samples" },
 	{ TL_PART_LOCK_ASLEEP, TL_THP_LOCK, true, BY_SWITCHES,
-	  "asleep for mmap_lock or its kin while a collapse holds it", "waits" },
+	  "asleep for mmap_lock, held by a collapse", "waits" },
 	{ TL_PART_LOCK_CALLS, TL_THP_LOCK, true, BY_CALLS,
-	  "in mmap, munmap and the like, beyond their usual time, while a collapse holds mmap_lock",
-	  "calls" },
+	  "in mmap, munmap, ..., longer than usual in a collapse", "calls" },
 	{ TL_PART_MOVED_PAGES, TL_THP_LOCK, true, BY_SWITCHES,
 	  "waiting for a page that a daemon moves", "waits" },
 	{ TL_PART_COMPACTION, TL_THP_DIRECT, true, BY_COMPACTION,
@@ -67,13 +67,13 @@ static const struct kind {
 	{ TL_PART_KSWAPD, TL_THP_ACTIVITY, false, BY_RECLAIM, "kswapd at work for a huge page",
 	  "intervals" },
 	{ TL_PART_LOCK_ELSEWHERE, TL_THP_OTHER, false, BY_SAMPLES,
-	  "waiting for mmap_lock or its kin while no collapse holds it", "waits" },
+	  "waiting for mmap_lock, held by no collapse", "waits" },
 	{ TL_PART_OTHER_COMPACTION, TL_THP_OTHER, false, BY_COMPACTION,
 	  "compacting memory, not for huge pages", "intervals" },
 	{ TL_PART_OTHER_RECLAIM, TL_THP_OTHER, false, BY_RECLAIM,
 	  "reclaiming memory, not for huge pages", "intervals" },
 	{ TL_PART_UNKNOWN_ORDER, TL_THP_OTHER, false, BY_COMPACTION,
-	  "compacting or reclaiming memory for an order that was not recorded", "intervals" },
+	  "compacting or reclaiming, for an order not recorded", "intervals" },
 	{ TL_PART_STOLEN_OTHERS, TL_THP_OTHER, false, BY_SWITCHES,
 	  "waiting for a CPU that others have", "waits" },
 	{ TL_PART_FUTEX, TL_THP_OTHER, false, BY_SWITCHES, "waiting for a lock of the program",
@@ -85,7 +85,7 @@ static const struct kind {
 	{ TL_PART_USER, TL_THP_OTHER, false, BY_SAMPLES, "running the program's own code",
 	  "samples" },
 	{ TL_PART_MEMORY_CALLS, TL_THP_OTHER, false, BY_CALLS,
-	  "in mmap, munmap, brk, madvise and the like, whatever they wait for", "calls" },
+	  "in mmap, munmap, ..., whatever they wait for", "calls" },
 };
 
 /* ---- where they come from ------------------------------------------------------------------------ */

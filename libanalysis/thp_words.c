@@ -372,8 +372,8 @@ static void say_steps(struct tl_text *t, const struct tl_thp *out)
 			       ms(baseline, sizeof(baseline), out->baseline_ns), out->good_count);
 	}
 	if (out->apart_count)
-		tl_text_printf(t, " %zu of another kind, as of checkpoints, %s left out.",
-			       out->apart_count, out->apart_count == 1 ? "is" : "are");
+		tl_text_printf(t, " %zu %s slow in another way, as by a checkpoint, and left out.",
+			       out->apart_count, out->apart_count == 1 ? "step is" : "steps are");
 }
 
 static enum tl_thp_mechanism largest(const struct tl_thp *out)
@@ -461,9 +461,8 @@ static void say_chance(struct tl_text *t, const struct tl_thp_work *w)
 			isfinite(w->overlap.ratio) ? w->overlap.ratio : 999.9, w->overlap.p);
 	if (is_at_work(w->out) && !w->model.within_offset.stratum_count)
 		tl_text_puts(t,
-			     " There are too few checkpoints to tell by step times alone what a "
-			     "checkpoint does from what huge pages do: the time of the mechanism "
-			     "decides.");
+			     " With fewer than three checkpoints step times alone cannot tell what "
+				"they do from what huge pages do: the time of the mechanism decides.");
 }
 
 static void say_unseen(struct tl_text *t, const struct tl_thp *out)

@@ -607,7 +607,11 @@ static void ask(struct state *s, struct tl_store *store)
 	const struct tl_fold_ops_options ops = { .weight = TL_WEIGHT_NS };
 	const struct tl_syscall_options calls = { .longest_count = 3 };
 	const struct tl_steps_options any_steps = { 0 };
+	const struct tl_thp_options any_thread = { 0 };
 	struct tl_syscalls syscalls = { 0 };
+	const struct tl_explain_options any_step = { .has_spikes = true };
+	struct tl_explain explain = { 0 };
+	struct tl_thp thp = { 0 };
 	struct tl_folded folded = { 0 };
 	struct tl_time_range span;
 	struct tl_steps steps = { 0 };
@@ -626,6 +630,12 @@ static void ask(struct state *s, struct tl_store *store)
 	memset(&err, 0, sizeof(err));
 	check(tl_syscalls(store, &calls, &syscalls, &err), &err, "syscalls");
 	tl_syscalls_release(&syscalls);
+	memset(&err, 0, sizeof(err));
+	check(tl_thp(store, &any_thread, &thp, &err), &err, "thp");
+	tl_thp_release(&thp);
+	memset(&err, 0, sizeof(err));
+	check(tl_explain(store, &any_step, &explain, &err), &err, "explain");
+	tl_explain_release(&explain);
 	fold(s, store);
 }
 

@@ -37,6 +37,14 @@ gunzip -c testdata/strace/planted-futex/trace.log.gz >"$work/trace.log"
 	(cd "$work" && "$program" syscalls --top 4 trace.log)
 } 2>&1 | fenced >"$work/syscalls"
 
+planted=testdata/planted/khugepaged
+if [ -d $planted/case ]; then
+	{
+		echo '$ traceloom thp case'
+		(cd $planted && "$program" thp -q --buildid-dir ../buildid case)
+	} 2>&1 | fenced >"$work/thp"
+fi
+
 # ask QUERY: as a person would type it
 ask() {
 	printf '$ sqlite3 -column -header run.db "\n%s"\n' "$(printf '%s' "$1" | sed 's/\$/\\$/g')"
