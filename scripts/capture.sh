@@ -649,15 +649,21 @@ start_strace() {
 
 # ---- processes ----------------------------------------------------------------------------------------------
 add_descendants() {
+	for stat in /proc/[0-9]*/stat; do
+		{ read -r line <"$stat"; } 2>/dev/null || continue
+		# behind the name, which may hold anything: state, parent
+		rest=${line##*) }
+		rest=${rest#* }
+		echo "${line%% *} ${rest%% *}"
+	done >"$work/parents"
 	found=$pids
 	while [ -n "$found" ]; do
 		next=''
-		for pid in $found; do
-			for task in /proc/"$pid"/task/*; do
-				read -r children <"$task/children" || continue
-				next="$next $children"
-			done 2>/dev/null
-		done
+		while read -r pid parent; do
+			case " $found " in
+			*" $parent "*) next="$next $pid" ;;
+			esac
+		done <"$work/parents"
 		found=''
 		for pid in $next; do
 			case " $pids " in
@@ -829,6 +835,10 @@ recorded system system.log
 keep_process begin
 [ -z "$perf" ] || recorded perf perf.data "$clock"
 [ -z "$strace" ] || recorded strace strace.log realtime
+: >>"$dir/capture.log"
+for file in capture.log perf.err strace.err; do
+	[ ! -f "$dir/$file" ] || recorded message $file
+done
 write_manifest recording
 snapshot begin >>"$dir/clocks.txt"
 if [ -n "$command_pid" ] && [ -z "$stopped_by" ]; then
@@ -913,12 +923,18 @@ for file in $additions; do
 	fi
 done
 unset IFS
+unrecorded() { # PATH
+	sed "/	$1	/d" "$dir/.files" >"$work/files" && mv "$work/files" "$dir/.files"
+	rm -f "${dir:?}/$1"
+}
 if [ -n "$perf" ] && [ ! -s "$dir/perf.data" ]; then
 	missing perf "it wrote nothing: $(why_of "$dir/perf.err")"
+	unrecorded perf.data
 fi
-for file in capture.log perf.err strace.err; do
-	[ ! -f "$dir/$file" ] || recorded message $file
-done
+if [ -n "$strace" ] && [ ! -s "$dir/strace.log" ]; then
+	missing 'system calls by strace' 'the job made no such call while it was recorded'
+	unrecorded strace.log
+fi
 [ -s "$dir/dmesg-before.txt" ] || rm -f "$dir/dmesg-before.txt"
 write_manifest complete
 if [ -n "$command_status" ] && [ "$command_status" != 0 ]; then

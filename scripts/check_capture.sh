@@ -125,6 +125,20 @@ fi
 	expect 0 "$program" import -o fallback.db fallback
 } | verdict 'without traceloom-clocks there are coarse clocks, and it is told'
 
+{
+	sh -c 'sleep 20 & sleep 21; :' &
+	parent=$!
+	sleep 0.5
+	expect 0 "$capture" --no-perf -q -d 1 --tree -o tree -p $parent
+	[ "$(sed -n 's/.*"pids": \[\(.*\)\].*/\1/p' tree/manifest.json | tr ',' '\n' | grep -c .)" = 3 ] ||
+		grep pids tree/manifest.json
+	kill -0 $parent || echo 'the job was ended'
+	for pid in $(sed -n 's/.*"pids": \[\(.*\)\].*/\1/p' tree/manifest.json | tr ',' ' '); do
+		kill "$pid"
+	done 2>/dev/null
+	wait $parent 2>/dev/null
+} 2>&1 | verdict 'a running job is recorded with its descendants, and goes on'
+
 # ---- it ends, whatever happens ------------------------------------------------------------------------
 {
 	started=$SECONDS
@@ -184,6 +198,18 @@ fi
 	expect 0 "$program" import -q -o whole.db whole
 	survivors
 } | verdict 'perf on its own clock and strace are recorded together'
+{
+	"$capture" --cpu --strace -o killed-all -- sh -c "sleep 100; : $work" >out 2>err </dev/null &
+	for _ in $(seq 300); do
+		[ -f killed-all/manifest.json ] && break
+		sleep 0.2
+	done
+	kill -KILL $!
+	wait $! 2>/dev/null
+	sleep 2
+	survivors
+	expect 0 "$program" import -q -o killed.db killed-all
+} | verdict 'killed while perf and strace record, it leaves no process, and what they had'
 if ! command -v sqlite3 >/dev/null; then
 	echo 'ok - clocks # SKIP no sqlite3'
 	exit 0
@@ -215,8 +241,7 @@ fi
 {
 	pairs=$(sql whole.db "SELECT t.ts - c.ts, c.ts + c.dur - t.ts - t.dur
 		FROM syscall c JOIN source cs ON cs.source_id = c.source_id AND cs.importer = 'strace'
-		JOIN thread cx ON cx.thread_id = c.thread_id JOIN thread tx ON tx.tid = cx.tid
-		JOIN syscall t ON t.thread_id = tx.thread_id AND t.name_id = c.name_id
+		JOIN syscall t ON t.thread_id = c.thread_id AND t.name_id = c.name_id
 		JOIN source ts ON ts.source_id = t.source_id AND ts.importer = 'perf'
 		JOIN string n ON n.string_id = c.name_id AND n.text = 'clock_nanosleep'")
 	[ "$(echo "$pairs" | grep -c .)" -ge 8 ] || echo "calls seen by both: $pairs"
