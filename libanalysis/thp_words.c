@@ -462,7 +462,7 @@ static void say_chance(struct tl_text *t, const struct tl_thp_work *w)
 	if (is_at_work(w->out) && !w->model.within_offset.stratum_count)
 		tl_text_puts(t,
 			     " With fewer than three checkpoints step times alone cannot tell what "
-				"they do from what huge pages do: the time of the mechanism decides.");
+			     "they do from what huge pages do: the time of the mechanism decides.");
 }
 
 static void say_unseen(struct tl_text *t, const struct tl_thp *out)
