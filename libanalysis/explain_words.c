@@ -323,10 +323,10 @@ static int note_counts(struct tl_explaining *e, struct tl_error *err)
 			 e->view.overlapping_count);
 		ret = note(e, text, err);
 	}
-	if (ret == TL_OK && e->view.other_series_count) {
+	if (ret == TL_OK && e->view.other_rank_count) {
 		snprintf(text, sizeof(text),
-			 "%zu other series of steps in the case are not looked at; --rank chooses",
-			 e->view.other_series_count);
+			 "the steps of %zu other rank(s) are not looked at; --rank chooses",
+			 e->view.other_rank_count);
 		ret = note(e, text, err);
 	}
 	return ret;

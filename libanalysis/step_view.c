@@ -149,11 +149,31 @@ static int score(struct tl_statement *st)
 	       (tl_column_is_null(st, S_THREAD) ? 0 : 1);
 }
 
+/* The same steps told of by another source are no other series; those of another rank are. */
+static int count_other_ranks(struct tl_step_view *view, struct tl_error *err)
+{
+	struct tl_statement *st;
+	int ret = tl_statement_open(
+		&st, view->store,
+		"SELECT count(DISTINCT rank) AS ranks FROM step WHERE ts IS NOT NULL "
+		"AND rank <> ?",
+		"ranks", err);
+
+	if (ret < 0)
+		return ret;
+	tl_bind_i64(st, 1, view->rank);
+	ret = tl_statement_step(st, err);
+	if (ret > 0)
+		view->other_rank_count = (size_t)tl_column_i64(st, 0);
+	tl_statement_close(st);
+	return ret < 0 ? ret : TL_OK;
+}
+
 static int choose_series(struct tl_step_view *view, const struct tl_view_options *opt,
 			 struct tl_error *err)
 {
 	struct tl_statement *st;
-	int64_t untimed = 0, all = 0;
+	int64_t untimed = 0, all = 0, timed = 0;
 	int best = -1;
 	int ret = tl_statement_open(
 		&st, view->store,
@@ -174,7 +194,7 @@ static int choose_series(struct tl_step_view *view, const struct tl_view_options
 			untimed += tl_column_i64(st, S_COUNT);
 			continue;
 		}
-		view->other_series_count++;
+		timed++;
 		if (score(st) <= best)
 			continue;
 		best = score(st);
@@ -191,10 +211,8 @@ static int choose_series(struct tl_step_view *view, const struct tl_view_options
 	tl_statement_close(st);
 	if (ret < 0)
 		return ret;
-	if (view->other_series_count) {
-		view->other_series_count--;
-		return TL_OK;
-	}
+	if (timed)
+		return count_other_ranks(view, err);
 	if (untimed)
 		return tl_fail(
 			err, TL_NOTHING,

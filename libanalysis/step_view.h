@@ -140,7 +140,7 @@ struct tl_step_view {
 	size_t overlapping_count; /* left out: they begin before the one before has ended */
 	int64_t series, source_id;
 	int32_t rank; /* -1 unknown */
-	size_t other_series_count;
+	size_t other_rank_count; /* that have steps, too */
 	const char *step_source; /* path of it */
 
 	int64_t thread_id, pid, tid;

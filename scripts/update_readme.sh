@@ -3,7 +3,7 @@
 # "<!-- NAME:begin -->" and "<!-- NAME:end -->".
 #
 # NAME is help (what 'traceloom help' prints), demo (what make demo prints), steps (a log of
-# testdata asked which steps were slow), syscalls (one asked which system calls cost time), sql (questions
+# testdata asked which steps were slow), explain (a planted case asked why), syscalls (one asked which system calls cost time), sql (questions
 # to a recording of testdata), capture (what capture.sh --help prints), rates (counters of a recorded
 # folder), or a table that make bench left beside the program (bench, scale, logs, logs_scale). What
 # there is nothing new for stays as it is.
@@ -31,6 +31,18 @@ fi
 	echo '$ traceloom steps train.log'
 	(cd testdata/training_log/checkpoint && "$program" steps train.log)
 } 2>&1 | fenced >"$work/steps"
+if [ -d testdata/planted/khugepaged/case ]; then
+	{
+		echo '$ traceloom explain --top 4 run.db'
+		rm -f "$work/run.db"
+		"$program" import -q -o "$work/run.db" --buildid-dir testdata/planted/buildid \
+			testdata/planted/khugepaged/case 2>"$work/output"
+		"$program" explain --top 4 "$work/run.db" >"$work/output"
+		head -n 1 "$work/output" | fold -s -w 118
+		sed -e 1d -e 's|testdata/planted/khugepaged/||' "$work/output"
+		rm -f "$work/run.db"
+	} | fenced >"$work/explain"
+fi
 gunzip -c testdata/strace/planted-futex/trace.log.gz >"$work/trace.log"
 {
 	echo '$ traceloom syscalls --top 4 trace.log'
