@@ -139,7 +139,7 @@ struct tl_step_view {
 	size_t untimed_count;	  /* steps of the series that have no time */
 	size_t overlapping_count; /* left out: they begin before the one before has ended */
 	int64_t series, source_id;
-	int32_t rank; /* -1 unknown */
+	int32_t rank;		 /* -1 unknown */
 	size_t other_rank_count; /* that have steps, too */
 	const char *step_source; /* path of it */
 
