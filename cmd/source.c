@@ -246,6 +246,19 @@ static void tell_source(const struct walk *walk, const struct tally *tally, cons
 	tally_tell_findings(tally, source);
 }
 
+/* What the user tells comes first: the first of equal keys is asked for. */
+static int tell_rank(const struct walk *walk, struct tl_sink *sink, struct tl_error *err)
+{
+	char text[24];
+	const struct tl_event ev = { .kind = TL_EVENT_META,
+				     .meta = { .key = "rank", .value = text } };
+
+	if (!walk->request->has_rank)
+		return TL_OK;
+	snprintf(text, sizeof(text), "%d", (int)walk->request->rank);
+	return sink->emit(sink, &ev, err);
+}
+
 /* `content` is what `in` is known by: itself, or the main file of a directory. */
 static int import_source(struct walk *walk, struct tl_input *in, struct tl_input *content,
 			 const char *path, const struct tl_importer *importer, struct tl_error *err)
@@ -276,7 +289,10 @@ static int import_source(struct walk *walk, struct tl_input *in, struct tl_input
 	if (ret < 0)
 		return ret;
 	tally_init(&tally, tl_writer_sink(writer));
-	ret = captured_tell_host(walk->captured, importer, path, tl_writer_sink(writer), err);
+	ret = tell_rank(walk, tl_writer_sink(writer), err);
+	if (ret == TL_OK)
+		ret = captured_tell_host(walk->captured, importer, path, tl_writer_sink(writer),
+					 err);
 	if (ret < 0) {
 		tl_writer_abort(writer);
 		return ret;

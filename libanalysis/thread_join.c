@@ -21,6 +21,7 @@ struct source {
 	int64_t source_id, host_id, first_ts, last_ts;
 	bool is_timed; /* its clock is known well enough to compare with others */
 	bool is_named; /* it says which machine it is of */
+	int64_t rank;  /* of a distributed job; -1 unknown */
 };
 
 struct life {
@@ -64,9 +65,12 @@ static int load_sources(struct joining *j, struct tl_error *err)
 		"SELECT s.source_id AS source, s.host_id AS host, s.first_ts AS first, s.last_ts AS "
 		"last, s.first_ts NOT NULL AND s.clock_residual_ns NOT NULL AS timed, "
 		"EXISTS(SELECT 1 FROM source_meta m WHERE m.source_id = s.source_id AND "
-		"m.key IN ('hostname', 'recorded_with') AND m.value != '') AS named "
+		"m.key IN ('hostname', 'recorded_with') AND m.value != '') AS named, "
+		/* perf sees the threads of all ranks */
+		"CASE WHEN EXISTS(SELECT 1 FROM event e WHERE e.source_id = s.source_id) THEN -1 "
+		"ELSE coalesce(s.rank, -1) END AS rank "
 		"FROM source s ORDER BY s.size_bytes, s.fingerprint, s.path, s.source_id",
-		"source host first last timed named", err);
+		"source host first last timed named rank", err);
 
 	while (ret >= 0 && (ret = tl_statement_step(st, err)) > 0) {
 		int status = tl_grow(&j->sources, &j->source_capacity, j->source_count + 1, err);
@@ -78,7 +82,8 @@ static int load_sources(struct joining *j, struct tl_error *err)
 						  .first_ts = tl_column_i64(st, 2),
 						  .last_ts = tl_column_i64(st, 3),
 						  .is_timed = tl_column_i64(st, 4) != 0,
-						  .is_named = tl_column_i64(st, 5) != 0 };
+						  .is_named = tl_column_i64(st, 5) != 0,
+						  .rank = tl_column_i64(st, 6) };
 		ret = status < 0 ? status : ret;
 	}
 	tl_statement_close(st);
@@ -290,6 +295,9 @@ static bool is_same_thread(const struct joining *j, const struct life *a, const 
 
 	if (a->source == b->source || a->tid != b->tid || sa->host_id != sb->host_id ||
 	    (a->has_pid && b->has_pid && a->pid != b->pid))
+		return false;
+	/* ranks are processes; in containers of their own they may have the same numbers */
+	if (sa->rank >= 0 && sb->rank >= 0 && sa->rank != sb->rank)
 		return false;
 	if (times == DIFFERENT || !may_meet(sa, sb, names, times))
 		return false;
