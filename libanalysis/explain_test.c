@@ -188,6 +188,65 @@ static void add_steps(bool has_operator)
 	}
 }
 
+/* A log tells when steps were, and of no thread. */
+static void add_logged_steps(void)
+{
+	for (int i = 0; i < STEPS; i++)
+		emit(&(struct tl_event) {
+			.kind = TL_EVENT_STEP,
+			.has_ts = true,
+			.ts = step_begin(i),
+			.step = { .number = i, .rank = -1, .duration_ns = step_length(i) } });
+}
+
+static void add_samples(int32_t tid, int count)
+{
+	for (int i = 0; i < count; i++) {
+		struct tl_event ev = { .kind = TL_EVENT_SAMPLE, .has_ts = true };
+
+		ev.ts = step_begin(i % STEPS) + 10 * US;
+		ev.sample.task = (struct tl_task) { tid, tid };
+		ev.sample.real_tid = TL_ID_NONE;
+		ev.sample.cpu = 0;
+		ev.sample.period = 1000000;
+		emit(&ev);
+	}
+}
+
+/* In each step a kernel that is launched after 500 us, starts 200 us later and runs for 3 ms. */
+static void add_device(void)
+{
+	emit(&(struct tl_event) { .kind = TL_EVENT_TRACK,
+				  .track = { .index = 1,
+					     .kind = TL_TRACK_DEVICE,
+					     .task = { TL_ID_NONE, TL_ID_NONE },
+					     .name = "stream 7",
+					     .key_pid = "0",
+					     .key_tid = "7",
+					     .device = 0,
+					     .stream = 7 } });
+	for (int i = 0; i < STEPS; i++) {
+		struct tl_event ev = { .kind = TL_EVENT_SLICE, .has_ts = true };
+
+		ev.slice.has_correlation = true;
+		ev.slice.correlation = i + 1;
+		ev.slice.stream = -1;
+		ev.ts = step_begin(i) + 500 * US;
+		ev.slice.class_ = TL_SLICE_RUNTIME;
+		ev.slice.duration_ns = 10 * US;
+		ev.slice.name = "cudaLaunchKernel";
+		ev.slice.name_length = strlen("cudaLaunchKernel");
+		emit(&ev);
+		ev.ts = step_begin(i) + 700 * US;
+		ev.slice.track = 1;
+		ev.slice.class_ = TL_SLICE_KERNEL;
+		ev.slice.duration_ns = 3 * MS;
+		ev.slice.name = "gemm";
+		ev.slice.name_length = strlen("gemm");
+		emit(&ev);
+	}
+}
+
 static void make_case(bool has_sched, bool has_calls, bool has_operator)
 {
 	begin_source("trace.json");
@@ -316,6 +375,59 @@ static void a_thread_that_is_not_there_is_nothing(void **state)
 	assert_int_equal(ask("("), TL_USAGE);
 }
 
+static void steps_of_a_log_are_those_of_the_busiest_main_thread(void **state)
+{
+	(void)state;
+	begin_source("perf.data");
+	emit(&(struct tl_event) { .kind = TL_EVENT_TYPE,
+				  .type = { .name = "cpu-clock", .unit = "ns" } });
+	add_sched(true);
+	add_samples(TRAINER, 80);
+	add_samples(THIEF, 40);
+	add_logged_steps();
+	end_source();
+	assert_int_equal(ask(NULL), TL_OK);
+	assert_int_equal(answer.tid, TRAINER);
+	assert_non_null(strstr(answer.thread_why, "busiest"));
+	assert_string_equal(answer.causes[0].cause, "futex");
+}
+
+static const struct tl_explain_part *device_part(const char *cause)
+{
+	for (size_t i = 0; i < answer.device_cause_count; i++)
+		if (!strcmp(answer.device_causes[i].cause, cause))
+			return &answer.device_causes[i];
+	return NULL;
+}
+
+/* Good steps last 8.33 ms, slow ones 18.33; the device is busy for 3 ms of each. */
+static void time_that_the_device_starves_is_the_time_until_its_next_launch(void **state)
+{
+	double sum = 0;
+
+	(void)state;
+	begin_source("trace.json");
+	add_steps(false);
+	add_device();
+	end_source();
+	begin_source("perf.data");
+	add_sched(true);
+	end_source();
+	assert_int_equal(ask(NULL), TL_OK);
+	assert_true(answer.has_device);
+	assert_float_equal(device_part("device_busy")->slow_ns, 3.0 * MS, 1);
+	assert_float_equal(device_part("device_latency")->slow_ns, 0.2 * MS, 1);
+	/*
+	 * Asleep from 1.01 ms on: until 3.7 ms beside the kernel, the rest while nothing is there to do;
+	 * of the last of ten slow steps nobody knows when the next launch came.
+	 */
+	assert_float_equal(device_part("futex")->slow_ns, (13.01 - 3.7) * MS * 9 / 10, 1);
+	assert_float_equal(device_part("device_unknown")->slow_ns, (18.33 - 3.7) * MS / 10, 1);
+	for (size_t i = 0; i < answer.device_cause_count; i++)
+		sum += answer.device_causes[i].slow_ns;
+	assert_float_equal(sum, answer.slow_ns, 1);
+}
+
 static void another_thread_may_be_asked_for(void **state)
 {
 	(void)state;
@@ -387,6 +499,8 @@ int main(void)
 		CASE_TEST(without_switches_calls_and_operators_are_wall_time),
 		CASE_TEST(steps_alone_explain_nothing_and_it_is_said_what_to_record),
 		CASE_TEST(a_thread_that_is_not_there_is_nothing),
+		CASE_TEST(steps_of_a_log_are_those_of_the_busiest_main_thread),
+		CASE_TEST(time_that_the_device_starves_is_the_time_until_its_next_launch),
 		CASE_TEST(another_thread_may_be_asked_for),
 		cmocka_unit_test(the_innermost_span_is_the_one_of_the_partition),
 	};

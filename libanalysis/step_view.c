@@ -256,15 +256,19 @@ static int take_thread(struct tl_step_view *view, int64_t thread_id, const char 
 
 enum { C_THREAD, C_TID, C_NAME, C_WEIGHT };
 
-/* What a thread weighs: its samples, its calls' blocks; a thread seen nowhere weighs nothing. */
+/* What a thread weighs: samples of time, then calls; one that is seen nowhere weighs nothing. */
 #define CANDIDATES                                                                           \
 	"SELECT t.thread_id AS thread, t.tid AS tid, n.text AS name, "                       \
-	"(SELECT total(z.sample_count) FROM stack_sum z WHERE z.thread_id = t.thread_id) + " \
-	"(SELECT total(b.call_count) FROM call_block b WHERE b.thread_id = t.thread_id) "    \
-	"AS weight FROM thread t JOIN process p USING (process_id) "                         \
+	"coalesce(w.samples, 0) + coalesce(c.calls, 0) AS weight "                           \
+	"FROM thread t JOIN process p USING (process_id) "                                   \
 	"JOIN source s ON s.source_id = ?1 AND s.host_id = p.host_id "                       \
 	"LEFT JOIN process q ON q.process_id = p.parent_process_id "                         \
-	"LEFT JOIN string n ON n.string_id = t.name_id "
+	"LEFT JOIN string n ON n.string_id = t.name_id "                                     \
+	"LEFT JOIN (SELECT z.thread_id AS id, total(z.sample_count * CASE WHEN "             \
+	"e.is_tracepoint THEN 1 ELSE 1000000 END) AS samples FROM stack_sum z JOIN event e " \
+	"USING (event_id) GROUP BY z.thread_id) w ON w.id = t.thread_id "                    \
+	"LEFT JOIN (SELECT thread_id AS id, sum(call_count) AS calls FROM call_block "       \
+	"GROUP BY thread_id) c ON c.id = t.thread_id "
 
 static int choose_asked(struct tl_step_view *view, const char *asked, struct tl_error *err)
 {
