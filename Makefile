@@ -129,6 +129,7 @@ bench:
 	@scripts/install_deps.sh --build --bench
 	@$(MAKE) --no-print-directory -s BUILD=$(BUILD) all
 	@scripts/bench.sh $(BUILD)/traceloom
+	@scripts/bench_trace.sh $(BUILD)/traceloom
 	@scripts/bench_logs.sh $(BUILD)/traceloom
 
 fuzz:

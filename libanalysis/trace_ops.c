@@ -131,12 +131,13 @@ enum column {
 	COL_RANK,
 	COL_THREAD,
 	COL_TRACK_NAME,
-	COL_PROCESS
+	COL_PROCESS,
+	COL_TID
 };
 
 static int begin_track(struct folding *f, struct tl_statement *st, struct tl_error *err)
 {
-	char rank[32] = "";
+	char rank[32] = "", thread[32];
 	size_t len;
 	const char *name = tl_column_text(st, COL_THREAD, &len);
 	uint32_t root = UINT32_MAX;
@@ -151,6 +152,11 @@ static int begin_track(struct folding *f, struct tl_statement *st, struct tl_err
 		ret = find_text_node(f, root, rank, strlen(rank), &root, err);
 	if (!name)
 		name = tl_column_text(st, COL_TRACK_NAME, &len);
+	if (!name && !tl_column_is_null(st, COL_TID)) {
+		len = (size_t)snprintf(thread, sizeof(thread), "thread %lld",
+				       (long long)tl_column_i64(st, COL_TID));
+		name = thread;
+	}
 	if (!name)
 		name = tl_column_text(st, COL_PROCESS, &len);
 	if (ret == TL_OK)
@@ -253,9 +259,9 @@ static int make_lines(struct folding *f, struct tl_error *err)
 /* Summaries of other rows (overlap) and copies of host spans on devices would count time twice. */
 static const char sql[] =
 	"SELECT a.track_id AS track, a.ts AS ts, a.ts + a.dur AS finish, n.text AS name, s.rank AS rank, "
-	"m.text AS thread, k.name AS track_name, k.process AS process FROM slice a JOIN track k USING "
-	"(track_id) JOIN source s USING (source_id) JOIN string n ON n.string_id = a.name_id LEFT JOIN "
-	"thread t USING (thread_id) LEFT JOIN string m ON m.string_id = t.name_id WHERE a.ts IS NOT NULL "
+	"m.text AS thread, k.name AS track_name, k.process AS process, t.tid AS tid FROM slice a JOIN "
+	"track k USING (track_id) JOIN source s USING (source_id) JOIN string n ON n.string_id = a.name_id "
+	"LEFT JOIN thread t USING (thread_id) LEFT JOIN string m ON m.string_id = t.name_id WHERE a.ts IS NOT NULL "
 	"AND a.dur > 0 AND a.flags & 2 = 0 AND a.class NOT IN (7, 11) AND (?1 IS NULL OR s.rank = ?1) "
 	"ORDER BY a.track_id, a.ts, a.dur DESC, a.slice_id";
 
@@ -272,7 +278,7 @@ int tl_fold_ops(struct tl_store *store, const struct tl_fold_ops_options *opt,
 	f->opt = opt;
 	f->out = out;
 	ret = tl_statement_open(&st, store, sql,
-				"track ts finish name rank thread track_name process", err);
+				"track ts finish name rank thread track_name process tid", err);
 	if (ret == TL_OK && opt->has_rank)
 		tl_bind_i64(st, 1, opt->rank);
 	while (ret >= 0 && (ret = tl_statement_step(st, err)) > 0)

@@ -792,6 +792,8 @@ static int put_claim(struct tl_writer *w, struct tl_error *err)
 static int finish(struct tl_writer *w, const struct tl_import_result *result, struct tl_error *err)
 {
 	int64_t early_offset_ns = w->clock_offset_ns;
+	/* of more than its steps */
+	bool has_timeline = w->has_slices && (!w->options.want || w->options.want & TL_WANT_SLICES);
 	int ret = TL_OK;
 
 	if (!w->is_settled)
@@ -835,9 +837,9 @@ static int finish(struct tl_writer *w, const struct tl_import_result *result, st
 		ret = tl_mm_activity_derive(w->store, w->source_id, err);
 	if (ret == TL_OK && w->has_steps)
 		ret = tl_steps_derive(w->store, err);
-	if (ret == TL_OK && (w->has_slices || !tl_store_is_temporary(w->store)))
+	if (ret == TL_OK && (has_timeline || !tl_store_is_temporary(w->store)))
 		ret = tl_store_index(w->store, err);
-	if (ret == TL_OK && w->has_slices)
+	if (ret == TL_OK && has_timeline)
 		ret = tl_slices_note_crossed(w->store, w->source_id, err);
 	return ret;
 }

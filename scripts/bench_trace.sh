@@ -76,7 +76,7 @@ if [ -n "$processor" ] || command -v trace_processor_shell >/dev/null 2>&1; then
 	job 'Perfetto, trace_processor_shell' \
 		'exec "$processor" -Q "select count(*) from slice" "$trace"'
 elif "$peers" -c 'from perfetto.trace_processor import TraceProcessor as T
-T(trace="/dev/null")' 2>/dev/null; then
+T(trace="/dev/null")' >/dev/null 2>&1; then
 	job 'Perfetto, trace_processor' 'exec "$peers" -c "
 import sys
 from perfetto.trace_processor import TraceProcessor as T
@@ -100,7 +100,7 @@ done
 {
 	printf '%s, %s processors, Linux %s; median of %s runs; %s MB with %s events.\n\n' \
 		"$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1)" "$(nproc)" "$(uname -r)" \
-		"$runs" "$(($(stat -c %s "$trace") / 1000000))" "$(grep -c '"ph"' "$trace")"
+		"$runs" "$(($(stat -Lc %s "$trace") / 1000000))" "$(grep -c '"ph"' "$trace")"
 	echo '| tool | CPU s | peak RSS MiB | wall s |'
 	echo '|---|---:|---:|---:|'
 	for i in "${!names[@]}"; do
@@ -118,8 +118,8 @@ row() {
 	local file=$1 megabytes=$2 cpu rss wall
 
 	read -r cpu rss wall < <(once "$program" import -q -o "$out/scratch.db" "$file") || return 1
-	awk -v name="$3" -v file="$(stat -c %s "$file")" -v json="$megabytes" -v cpu="$cpu" -v rss="$rss" \
-		-v wall="$wall" -v db="$(stat -c %s "$out/scratch.db")" 'BEGIN {
+	awk -v name="$3" -v file="$(stat -Lc %s "$file")" -v json="$megabytes" -v cpu="$cpu" -v rss="$rss" \
+		-v wall="$wall" -v db="$(stat -Lc %s "$out/scratch.db")" 'BEGIN {
 		printf "| %s | %.1f | %.2f | %.2f | %.0f | %.2f | %.1f |\n", name, file / 1e6, cpu,
 			cpu * 1000 / json, rss, wall, db / 1e6 }'
 }

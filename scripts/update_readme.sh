@@ -3,9 +3,11 @@
 # "<!-- NAME:begin -->" and "<!-- NAME:end -->".
 #
 # NAME is help (what 'traceloom help' prints), demo (what make demo prints), steps (a log of
-# testdata asked which steps were slow), explain (a planted case asked why), syscalls (one asked which system calls cost time), sql (questions
-# to a recording of testdata), capture (what capture.sh --help prints), rates (counters of a recorded
-# folder), or a table that make bench left beside the program (bench, scale, logs, logs_scale). What
+# testdata asked which steps were slow), breakdown and ranks (traces of testdata), explain (a planted case
+# asked why), syscalls (one asked which system calls cost time), sql (questions to a recording of testdata),
+# capture (what capture.sh --help prints), rates (counters of a recorded folder), or a table that make bench
+# left beside the program (bench, scale, traces, tracescale, logs, logs_scale), and what labelled_series.py
+# printed (labelled). What
 # there is nothing new for stays as it is.
 set -eu
 program=$(realpath "${1:?usage: update_readme.sh PROGRAM}")
@@ -43,6 +45,15 @@ if [ -d testdata/planted/khugepaged/case ]; then
 		rm -f "$work/run.db"
 	} | fenced >"$work/explain"
 fi
+{
+	echo '$ traceloom steps --breakdown trace_view.json'
+	(cd testdata/timeline/steps-breakdown && "$program" steps -q --breakdown trace_view.json |
+		sed -n '/^Breakdown/,$p')
+} 2>&1 | fenced >"$work/breakdown"
+{
+	echo '$ traceloom steps traces/'
+	(cd testdata/timeline/steps-ranks && "$program" steps -q traces | sed -n '/^Across ranks/,$p')
+} 2>&1 | fenced >"$work/ranks"
 gunzip -c testdata/strace/planted-futex/trace.log.gz >"$work/trace.log"
 {
 	echo '$ traceloom syscalls --top 4 trace.log'
@@ -100,7 +111,7 @@ if command -v sqlite3 >/dev/null 2>&1 && "$program" import -q -o "$work/run.db" 
 	ask "SELECT ts, dur, name, per_second, unit FROM counter_rate_view
 WHERE name IN ('compact_stall', 'some total') ORDER BY ts;" | fenced >"$work/rates"
 fi
-for table in bench scale logs logs_scale; do
+for table in bench scale logs logs_scale traces tracescale labelled; do
 	file=$(dirname "$program")/bench/$table.md
 	[ ! -s "$file" ] || cp "$file" "$work/$table"
 done
