@@ -254,6 +254,7 @@ static int print_episodes(struct output *output, const struct tl_steps *steps, s
 		for (size_t j = 0; j < s->episode_count && ret == TL_OK; j++) {
 			const struct tl_steps_episode *e = &s->episodes[j];
 			const bool t = e->has_tests;
+			const bool is_back = e->has_recovery && e->is_recovered;
 			const struct cell cells[COUNT(columns)] = {
 				cell_integer((int64_t)i + 1),
 				cell_text(e->kind),
@@ -265,9 +266,8 @@ static int print_episodes(struct output *output, const struct tl_steps *steps, s
 				cell_integer(s->steps[e->peak].number),
 				cell_finite(e->peak_ratio),
 				cell_ns(e->excess_ns),
-				e->has_recovery ? cell_integer((int64_t)e->recovery_steps)
-						: cell_unknown(),
-				cell_ns(e->has_recovery ? e->recovery_ns : NAN),
+				is_back ? cell_integer((int64_t)e->recovery_steps) : cell_unknown(),
+				cell_ns(is_back ? e->recovery_ns : NAN),
 				cell_finite(e->has_decay ? e->half_life_steps : NAN),
 				cell_finite(e->has_decay ? e->decay_r2 : NAN),
 				cell_finite(t ? e->p_rank : NAN),

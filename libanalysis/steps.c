@@ -397,7 +397,7 @@ static void write_verdict(struct tl_text *t, const struct tl_steps_series *s,
 				       100 * x->effect_ratio, 100 * x->effect_low_ratio,
 				       100 * x->effect_high_ratio);
 		tl_text_printf(t, ", cost %.3g s", x->excess_ns / 1e9);
-		if (x->has_recovery)
+		if (x->is_recovered && x->has_recovery)
 			tl_text_printf(t, ", recovered after %zu steps (%.3g s)", x->recovery_steps,
 				       x->recovery_ns / 1e9);
 		tl_text_printf(t, ", confidence %s", x->confidence);
