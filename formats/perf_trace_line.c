@@ -196,11 +196,24 @@ static bool is_summary(const char *text, size_t len)
 	return len && text[len - 1] == '%' && text[0] == ' ';
 }
 
+/* "                                       __brk (inlined)": below the call, of --call-graph */
+static bool is_frame(const char *text, size_t len, size_t blanks)
+{
+	const size_t blanks_min = 20; /* perf 6.1 has 39, other versions fewer */
+
+	return blanks >= blanks_min && blanks < len &&
+	       (text[len - 1] == ')' || memchr(text + blanks, ' ', len - blanks) == NULL);
+}
+
 void perf_trace_line(const char *text, size_t len, struct perf_trace_line *out)
 {
 	size_t at = skip_blanks(text, len, 0), used;
 
 	*out = (struct perf_trace_line) { .kind = PERF_TRACE_FOREIGN, .tid = TL_ID_NONE };
+	if (is_frame(text, len, at)) {
+		out->kind = PERF_TRACE_FRAME;
+		return;
+	}
 	if (starts_with(text, len, "LOST ") &&
 	    tl_parse_u64(text + 5, len - 5, 10, &out->lost_count)) {
 		out->kind = PERF_TRACE_LOST;

@@ -13,7 +13,17 @@
 #define HOPELESS_LINES 1000u
 #define BOOT_NS	       (INT64_C(60) * 1000000000) /* the first event of a log without -T is earlier */
 
-enum bad { BAD_LINE, BAD_ORPHAN, BAD_LOST, BAD_EVENT, BAD_FAULT, BAD_SUMMARY, BAD_LONG, BAD_KINDS };
+enum bad {
+	BAD_LINE,
+	BAD_ORPHAN,
+	BAD_LOST,
+	BAD_EVENT,
+	BAD_FAULT,
+	BAD_SUMMARY,
+	BAD_FRAME,
+	BAD_LONG,
+	BAD_KINDS
+};
 
 static const struct {
 	enum tl_diagnostic_kind kind;
@@ -26,6 +36,7 @@ static const struct {
 	[BAD_EVENT] = { TL_DIAGNOSTIC_SKIPPED, "line of a tracepoint", "lines" },
 	[BAD_FAULT] = { TL_DIAGNOSTIC_SKIPPED, "line of a page fault", "lines" },
 	[BAD_SUMMARY] = { TL_DIAGNOSTIC_SKIPPED, "line of a summary", "lines" },
+	[BAD_FRAME] = { TL_DIAGNOSTIC_SKIPPED, "line of a call's stack", "lines" },
 	[BAD_LONG] = { TL_DIAGNOSTIC_DAMAGED, "line longer than 1 MiB", "lines" },
 };
 
@@ -389,6 +400,9 @@ static int read_line(struct log *log, const char *text, size_t len, bool has_new
 	case PERF_TRACE_FAULT:
 		note(log, BAD_FAULT, log->line);
 		return TL_OK;
+	case PERF_TRACE_FRAME:
+		note(log, BAD_FRAME, log->line);
+		return TL_OK;
 	case PERF_TRACE_SUMMARY:
 		note(log, BAD_SUMMARY, log->line);
 		return TL_OK;
@@ -538,7 +552,7 @@ static int log_probe(const uint8_t *head, size_t len)
 			n--;
 		if (n) {
 			perf_trace_line(at, n, &l);
-			good += l.kind != PERF_TRACE_FOREIGN;
+			good += l.kind != PERF_TRACE_FOREIGN && l.kind != PERF_TRACE_FRAME;
 			bad += l.kind == PERF_TRACE_FOREIGN && newline;
 		}
 		at = newline ? newline + 1 : end;

@@ -14,6 +14,7 @@ enum perf_trace_kind {
 	PERF_TRACE_CONTINUED, /* ... [continued]: name()) = result */
 	PERF_TRACE_EVENT,     /* a tracepoint */
 	PERF_TRACE_FAULT,     /* a page fault */
+	PERF_TRACE_FRAME,     /* of the stack of the call before */
 	PERF_TRACE_LOST,      /* LOST 23 events! */
 	PERF_TRACE_SUMMARY,   /* of -s */
 	PERF_TRACE_FOREIGN
