@@ -395,6 +395,10 @@ int tl_input_head(struct tl_input *in, const uint8_t **data, size_t *len, struct
 	if (in->inflater) {
 		ret = tl_inflater_peek(in->inflater, HEAD_SIZE, data, len, err);
 		in->damage = tl_inflater_damage(in->inflater);
+		if (ret == TL_OK && *len == 0 && in->damage)
+			ret = tl_fail(err, TL_FORMAT,
+				      "the compressed data is damaged, or ends too early: nothing "
+				      "of it inflates");
 		return sourced(in, ret, err);
 	}
 	*data = in->head;
