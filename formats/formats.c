@@ -20,6 +20,7 @@ const struct tl_importer *const tl_importers[] = {
 	&perf_importer,
 	&perf_script_importer,
 	&strace_importer,
+	&ltrace_importer,
 	&perf_trace_text_importer,
 	&torch_importer,
 	&ascend_importer,

@@ -63,39 +63,21 @@ static int read_long(struct strace_log *log, struct tl_line *line, struct tl_err
 	return ret;
 }
 
-/* ---- colours --------------------------------------------------------------------------------- */
+/* ---- the importer ---------------------------------------------------------------------------- */
 
 /* Without terminal control sequences: strace --color. */
 static int read_coloured(struct strace_log *log, const struct tl_line *line, struct tl_error *err)
 {
 	char *plain = tl_alloc(line->length + 1, 1, err);
-	size_t used = 0, at = 0, from;
 	int ret;
 
 	if (!plain)
 		return TL_NOMEM;
-	while (at < line->length) {
-		if (line->text[at] == '\033' && at + 1 < line->length &&
-		    line->text[at + 1] == '[') {
-			from = at + 2;
-			while (from < line->length &&
-			       (strace_is_digit(line->text[from]) || line->text[from] == ';' ||
-				line->text[from] == '?'))
-				from++;
-			if (from < line->length && ((line->text[from] | 32) >= 'a') &&
-			    (line->text[from] | 32) <= 'z') {
-				at = from + 1;
-				continue;
-			}
-		}
-		plain[used++] = line->text[at++];
-	}
-	ret = strace_line(log, plain, used, line->has_newline, err);
+	ret = strace_line(log, plain, strace_plain(plain, line->text, line->length),
+			  line->has_newline, err);
 	free(plain);
 	return ret;
 }
-
-/* ---- the importer ---------------------------------------------------------------------------- */
 
 static int log_read(void *state, struct tl_sink *sink, struct tl_error *err)
 {
@@ -111,6 +93,10 @@ static int log_read(void *state, struct tl_sink *sink, struct tl_error *err)
 		return ret < 0 ? ret : TL_READ_END;
 	}
 	log->line = line.number;
+	if (line.number == 1 && line.length >= 3 && !memcmp(line.text, "\xef\xbb\xbf", 3)) {
+		line.text += 3; /* a byte order mark, by an editor */
+		line.length -= 3;
+	}
 	if (line.is_partial)
 		ret = read_long(log, &line, err);
 	else if (memchr(line.text, '\033', line.length))
@@ -133,6 +119,7 @@ static void log_close(void *state)
 	strace_hold_close(log->held);
 	tl_interner_release(&log->known_names);
 	free(log->counts);
+	free(log->waiting);
 	free(log);
 }
 
@@ -324,96 +311,37 @@ static int log_open(void **state, struct tl_input *in, const struct tl_import_op
 	if (alike)
 		return tl_fail(err, TL_UNSUPPORTED, "is %s, not a log of strace", alike);
 	log->is_ltrace = strace_looks_like_ltrace((const char *)head, len);
+	log->has_front = strace_has_front((const char *)head, len, &log->indentation);
+	log->is_front_cut = len && strace_is_front_cut((const char *)head, len, log->indentation,
+						       log->has_front);
 	if (len)
 		peek(log, (const char *)head, len);
 	return TL_OK;
 }
 
-/* ---- recognising ----------------------------------------------------------------------------- */
-
-struct probe {
-	unsigned good, weak, bad, tables;
-};
-
-static void judge(struct probe *p, const char *text, size_t len, bool is_whole)
-{
-	struct strace_prefix prefix;
-	struct strace_body body;
-	struct strace_return result;
-
-	while (len && (text[len - 1] == ' ' || text[len - 1] == '\r'))
-		len--;
-	if (len == 0)
-		return;
-	if (strace_is_table_head(text, len)) {
-		p->tables++;
-		return;
-	}
-	strace_prefix(text, len, &prefix);
-	strace_body(text + prefix.length, len - prefix.length, &body);
-	switch (body.kind) {
-	case STRACE_CALL:
-		strace_return(text + prefix.length + body.rest, len - prefix.length - body.rest,
-			      false, &result);
-		if (result.end == STRACE_END_NONE && memmem(text, len, "= <void>", 8))
-			result.end = STRACE_END_RETURNED; /* ltrace */
-		if (result.end != STRACE_END_NONE)
-			p->good++;
-		else if (!is_whole || strace_find_glued(text, len) < len)
-			p->weak++;
-		else
-			p->bad++;
-		break;
-	case STRACE_RESUMED:
-	case STRACE_EXITED:
-	case STRACE_KILLED:
-	case STRACE_SUPERSEDED:
-	case STRACE_EXEC:
-		p->good++;
-		break;
-	case STRACE_SIGNAL:
-	case STRACE_MESSAGE:
-		p->weak++;
-		break;
-	case STRACE_FOREIGN:
-		if (strace_span_is((struct strace_span) { text, len }, " <unfinished ...>") ||
-		    strace_span_is((struct strace_span) { text, len }, " <detached ...>"))
-			p->good++;
-		else if (len > 3 && /* stacks, dumps */ text[0] == ' ' && strchr(">|*", text[1]) &&
-			 text[2] == ' ')
-			p->weak++;
-		else
-			p->bad++;
-		break;
-	}
-}
-
-static int log_probe(const uint8_t *head, size_t len)
-{
-	const char *at = (const char *)head, *end;
-	struct probe p = { 0 };
-
-	if (len == 0)
-		return 0;
-	end = at + len;
-	while (at < end) {
-		const char *newline = memchr(at, '\n', (size_t)(end - at));
-		const char *stop = newline ? newline : end;
-
-		judge(&p, at, (size_t)(stop - at), newline != NULL);
-		at = newline ? newline + 1 : end;
-	}
-	if (strace_alike((const char *)head, len))
-		return 60; /* to be refused by name */
-	if (p.good == 0)
-		return p.tables ? 60 : p.weak && !p.bad ? 30 : 0;
-	return p.good + p.weak >= p.bad ? 90 : 40;
-}
-
 const struct tl_importer strace_importer = {
 	.name = "strace",
-	.summary = "logs of strace and ltrace",
-	.probe = log_probe,
+	.summary = "logs of strace",
+	.probe = strace_probe,
+	.open = log_open,
+	.read = log_read,
+	.close = log_close,
+};
+
+/* Surer of a log than strace is, if it is one of ltrace. */
+static int ltrace_probe(const uint8_t *head, size_t len)
+{
+	int certainty = strace_probe(head, len);
+
+	if (certainty == 0 || strace_alike((const char *)head, len))
+		return 0;
+	return strace_looks_like_ltrace((const char *)head, len) ? certainty + 1 : 0;
+}
+
+const struct tl_importer ltrace_importer = {
+	.name = "ltrace",
+	.summary = "logs of ltrace",
+	.probe = ltrace_probe,
 	.open = log_open,
 	.read = log_read,
 	.close = log_close,

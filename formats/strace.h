@@ -9,7 +9,7 @@
 
 #include "memory.h"
 
-extern const struct tl_importer strace_importer;
+extern const struct tl_importer strace_importer, ltrace_importer;
 
 /* Part of a line: borrowed, not terminated. `text` NULL: not there. */
 struct strace_span {
@@ -111,7 +111,7 @@ struct strace_return {
 	struct strace_span arguments; /* blanks before the mark or bracket included */
 	int64_t duration_ns;	      /* -1: not printed */
 	uint8_t duration_digits;
-	bool has_value, is_question, is_unavailable;
+	bool has_value, is_question, is_unavailable, is_odd_duration;
 	int64_t value;		  /* two's complement of what was printed */
 	int64_t outer_pid;	  /* of a "... in strace's PID NS" remark, or 0 */
 	struct strace_span error; /* ENOENT; text NULL: none */
@@ -149,6 +149,23 @@ bool strace_is_clone(struct strace_span name); /* fork, vfork, clone, clone2, cl
 struct strace_span strace_argument(const char *text, size_t len, unsigned n);
 /* Undoes strace's escapes; returns the length written, at most size. */
 size_t strace_unescape(char *out, size_t size, struct strace_span text);
+
+/* "% time     seconds  usecs/call     calls    errors syscall": of -c, -C or -w (strace_table.c) */
+bool strace_is_table_head(const char *text, size_t len);
+
+/* ---- recognising (strace_probe.c) ------------------------------------------------------------ */
+
+int strace_probe(const uint8_t *head, size_t len);
+/* Without terminal control sequences (strace --color); `out` has room for len. */
+size_t strace_plain(char *out, const char *text, size_t len);
+/*
+ * Do others' words stand before those of the tracer: a container's name, the time of a log's
+ * keeper, blanks? Then strace_front() says how many bytes of a line they are.
+ */
+bool strace_has_front(const char *head, size_t len, unsigned *indentation);
+size_t strace_front(unsigned indentation, const char *text, size_t len);
+/* The first line has less of a time than those that follow: what was kept of a log begins in it. */
+bool strace_is_front_cut(const char *head, size_t len, unsigned indentation, bool has_front);
 
 /* ---- others (strace_alike.c) ---------------------------------------------------------------- */
 

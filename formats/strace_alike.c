@@ -71,6 +71,30 @@ static bool is_syscount(const char *text, size_t len)
 	return starts_with(text, len, "SYSCALL ") && has(text, len, "COUNT");
 }
 
+/* "1 01:40:19.601363716 0 httpd (7513) < accept fd=3", and its child's "> read fd=3 size=80" */
+static bool is_sysdig(const char *text, size_t len)
+{
+	const char *close = memchr(text, ')', len), *open;
+
+	if (!strace_is_digit(text[0]) || !close || text + len - close < 5 || close[1] != ' ' ||
+	    (close[2] != '<' && close[2] != '>') || close[3] != ' ')
+		return false;
+	open = memrchr(text, '(', (size_t)(close - text));
+	return open && open + 1 < close && strace_is_digit(open[1]) && open[-1] == ' ';
+}
+
+/* "PID/THRD  RELATIVE SYSCALL(args) 		 = return" */
+static bool is_dtruss(const char *text, size_t len)
+{
+	return has(text, len, "SYSCALL(args)") && has(text, len, "= return");
+}
+
+/* "# tracer: nop", above "<...>-7513 [001] .... 15243.048906: sys_futex(...)" */
+static bool is_ftrace(const char *text, size_t len)
+{
+	return starts_with(text, len, "# tracer: ");
+}
+
 static const struct {
 	bool (*is_one)(const char *text, size_t len);
 	bool is_head; /* one such line says it */
@@ -82,8 +106,19 @@ static const struct {
 	{ is_sotruss, false, "a log of sotruss, which has no times" },
 	{ is_bpftrace, false, "output of bpftrace: sums, no single calls" },
 	{ is_systemtap, false, "a log of a SystemTap script" },
+	{ is_sysdig, false, "a log of sysdig or falco: record with strace, or with perf trace" },
+	{ is_dtruss, true, "a log of dtruss, which Linux has not" },
+	{ is_ftrace, true,
+	  "output of ftrace: record with trace-cmd's or perf's file, not its text" },
 	{ is_syscount, true, "output of syscount: sums, no single calls" },
 };
+
+/* Calls in UTF-16, as a terminal of Windows saves them. */
+static bool is_wide(const char *head, size_t len)
+{
+	return len >= 2 && ((!memcmp(head, "\xff\xfe", 2) && memmem(head, len, ")\0 \0=\0 ", 7)) ||
+			    (!memcmp(head, "\xfe\xff", 2) && memmem(head, len, "\0)\0 \0=\0 ", 8)));
+}
 
 const char *strace_alike(const char *head, size_t len)
 {
@@ -93,6 +128,8 @@ const char *strace_alike(const char *head, size_t len)
 
 	if (len == 0)
 		return NULL;
+	if (is_wide(head, len))
+		return "text in UTF-16: make it UTF-8 with iconv";
 	end = head + len;
 	while (at < end && lines < LINES_MAX) {
 		const char *newline = memchr(at, '\n', (size_t)(end - at));

@@ -14,6 +14,8 @@
 #define HALF_DAY_NS	 (43200 * SECOND_NS)
 /* The file's date is that of the last line, to some milliseconds (strace flushes lines). */
 #define FILE_DATE_SLACK_NS SECOND_NS
+#define ZONE_MAX_NS	   (14 * 3600 * SECOND_NS)
+#define LATER_MAX_NS	   (7 * DAY_NS)	    /* a run of several nights */
 #define DAYS_MAX_NS	   (36500 * DAY_NS) /* sums must not overflow */
 #define TIME_MAX_NS	   (4000000000 * SECOND_NS)
 /* What may lie between the last line before and the first one after a change of the clock. */
@@ -110,8 +112,8 @@ static int64_t unwrap(struct strace_clock *c, int64_t tod, uint64_t line, int64_
 			note_backward(c, c->newest_tod - tod);
 	} else if (tod - c->newest_tod > HALF_DAY_NS && c->day_ns > 0) {
 		/* a late line of the day before */
-		c->backward_count++;
 		day_ns = c->day_ns - DAY_NS;
+		note_backward(c, c->newest_ns - (tod + day_ns + c->zone_ns));
 		return tod + day_ns + c->zone_ns;
 	} else {
 		step_forward(c, tod, line, duration_ns);
@@ -211,19 +213,30 @@ static int64_t resolution_ns(const struct strace_clock *c)
 	return ns;
 }
 
-/* Date told: the zone is told too, or the file's date tells it, or it is not known. */
+/*
+ * Date told: the zone is told too, or the file's date tells it, or it is not known. A file of several
+ * (-ff) may begin on a later day than the one that was told: if its date says so.
+ */
 static void settle_told(const struct tl_import_options *opt, int64_t modified_ns, int64_t last_ns,
 			struct tl_event_clock *out)
 {
 	int64_t ahead = modified_ns - (opt->date_ns + last_ns);
 	int64_t zone = round_to(ahead, QUARTER_NS);
+	int64_t days_ns =
+		floor_to(ahead + (opt->has_timezone ? opt->timezone_ns : 0) + HALF_DAY_NS, DAY_NS);
+	bool is_by_file = modified_ns && distance(ahead, zone) < FILE_DATE_SLACK_NS;
+	bool is_later = is_by_file && days_ns > 0 && days_ns <= LATER_MAX_NS;
 
 	out->method = TL_CLOCK_TOLD;
 	if (opt->has_timezone) {
-		out->offset_ns = opt->date_ns - opt->timezone_ns;
-		out->why = "date and time zone told";
-	} else if (modified_ns && distance(ahead, zone) < FILE_DATE_SLACK_NS &&
-		   distance(zone, 0) <= 14 * 3600 * SECOND_NS) {
+		is_later &= zone + opt->timezone_ns == days_ns;
+		out->offset_ns = opt->date_ns - opt->timezone_ns + (is_later ? days_ns : 0);
+		out->why = is_later ? "date and time zone told; a later day by the file's date"
+				    : "date and time zone told";
+	} else if (is_later && zone > ZONE_MAX_NS) {
+		out->offset_ns = opt->date_ns + zone;
+		out->why = "date told; a later day and the time zone by the file's date";
+	} else if (is_by_file && distance(zone, 0) <= ZONE_MAX_NS) {
 		out->offset_ns = opt->date_ns + zone;
 		out->why = "date told; time zone by the file's date";
 	} else {

@@ -33,6 +33,9 @@ static const struct {
 				  "calls" },
 	[STRACE_BAD_CUT] = { TL_DIAGNOSTIC_TRUNCATED, "last line, cut in the middle of a call",
 			     "lines" },
+	[STRACE_BAD_FRONT_CUT] = { TL_DIAGNOSTIC_TRUNCATED,
+				   "first line, of which the front is missing", "lines" },
+	[STRACE_BAD_DURATION] = { TL_DIAGNOSTIC_DAMAGED, "duration that makes no sense", "calls" },
 	[STRACE_BAD_SUMMARY] = { TL_DIAGNOSTIC_SKIPPED, "line of a summary table", "lines" },
 	[STRACE_BAD_DUMP] = { TL_DIAGNOSTIC_SKIPPED, "line of dumped data", "lines" },
 	[STRACE_BAD_LONG] = { TL_DIAGNOSTIC_NOTE, "line longer than 1 MiB, its middle left out",
@@ -127,10 +130,29 @@ static int emit_diagnostic(struct strace_log *log, enum tl_diagnostic_kind kind,
 	return emit(log, &ev, err);
 }
 
+/* "80 us", "150 ms", "34560 s" */
+static void print_scaled(char *out, size_t size, int64_t ns)
+{
+	static const struct {
+		int64_t from_ns, unit_ns;
+		const char *unit;
+	} scales[] = {
+		{ 10000000000, 1000000000, "s" },
+		{ 10000000, 1000000, "ms" },
+		{ 10000, 1000, "us" },
+		{ 0, 1, "ns" },
+	};
+	size_t i = 0;
+
+	while (i < 3 && ns < scales[i].from_ns)
+		i++;
+	snprintf(out, size, "%" PRId64 " %s", ns / scales[i].unit_ns, scales[i].unit);
+}
+
 static int emit_clock_findings(struct strace_log *log, struct tl_error *err)
 {
 	const struct strace_clock *c = &log->clock;
-	char message[160];
+	char message[160], by[24];
 	int ret;
 
 	snprintf(message, sizeof(message),
@@ -146,9 +168,9 @@ static int emit_clock_findings(struct strace_log *log, struct tl_error *err)
 		ret = emit_diagnostic(log, TL_DIAGNOSTIC_UNSUPPORTED,
 				      "time of another kind than the log's first: not placed",
 				      c->strange_count, "lines", c->strange_line, NULL, err);
-	snprintf(message, sizeof(message),
-		 "lines are out of order, by up to %" PRId64 " us: kept as they are",
-		 c->backward_max_ns / 1000);
+	print_scaled(by, sizeof(by), c->backward_max_ns);
+	snprintf(message, sizeof(message), "lines are out of order, by up to %s: kept as they are",
+		 by);
 	if (ret == TL_OK)
 		ret = emit_diagnostic(log, TL_DIAGNOSTIC_NOTE, "line earlier than one before it",
 				      c->backward_count, "lines", 0, message, err);
@@ -237,8 +259,9 @@ static int refuse(const struct strace_log *log, struct tl_error *err)
 {
 	if (log->tables)
 		return tl_fail(err, TL_UNSUPPORTED,
-			       "holds only a summary (strace -c), no calls: record with -C, or "
-			       "without -c");
+			       "holds only a summary (%s -c), no calls: record %s",
+			       log->has_function_table ? "ltrace" : "strace",
+			       log->has_function_table ? "without -c" : "with -C, or without -c");
 	if (log->bad[STRACE_BAD_LINE].count == 0)
 		return tl_fail(err, TL_FORMAT, "no line of strace's");
 	return tl_fail_line(err, TL_FORMAT, log->bad[STRACE_BAD_LINE].first,
@@ -257,7 +280,9 @@ int strace_finish(struct strace_log *log, struct tl_error *err)
 
 	if (!log->understood && !log->bad[STRACE_BAD_CUT].count)
 		return refuse(log, err);
-	ret = strace_hold_flush(log, err);
+	ret = strace_settle_waiting(log, false, err);
+	if (ret == TL_OK)
+		ret = strace_hold_flush(log, err);
 	if (ret == TL_OK)
 		ret = end_open_calls(log, err);
 	if (ret == TL_OK)

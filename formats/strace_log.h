@@ -26,6 +26,8 @@ enum strace_bad {
 	STRACE_BAD_STACK,
 	STRACE_BAD_NEGATIVE,
 	STRACE_BAD_CUT,
+	STRACE_BAD_FRONT_CUT,
+	STRACE_BAD_DURATION,
 	STRACE_BAD_SUMMARY,
 	STRACE_BAD_DUMP,
 	STRACE_BAD_LONG,
@@ -63,6 +65,19 @@ struct strace_count {
 
 struct strace_held; /* strace_stack.c */
 
+/* The parts of a line. */
+struct strace_parts {
+	const char *text; /* all of it */
+	size_t len;
+	bool has_newline;
+	struct strace_prefix prefix;
+	struct strace_body body;
+	const char *b; /* the body */
+	size_t b_len;
+	bool has_ts;
+	int64_t ts;
+};
+
 struct strace_log {
 	struct tl_input *in;
 	struct tl_import_options opt;
@@ -87,7 +102,14 @@ struct strace_log {
 	int32_t broken_tid;
 	uint64_t cut_line; /* the newest line that ended in "<unfinished ...>" */
 	int32_t cut_tid;
-	bool in_summary;
+	bool in_summary, has_function_table;
+	bool has_front, is_front_cut;
+	unsigned indentation;
+	/* a call on the line before, if what follows may say that it was none: see strace_line.c */
+	char *waiting;
+	size_t waiting_length, waiting_capacity;
+	bool is_waiting, is_written_into;
+	uint64_t waiting_line;
 
 	struct strace_held *held;
 	uint64_t line; /* at hand */
@@ -138,6 +160,44 @@ int strace_emit_exit(struct strace_log *log, struct strace_task *task, bool has_
 int strace_emit_open(struct strace_log *log, struct strace_task *task, struct strace_open *open,
 		     enum tl_call_outcome outcome, struct tl_error *err);
 
+/* strace_open.c: calls that are open, and how they end */
+int strace_stamp(struct strace_log *log, struct strace_parts *l, int64_t duration_ns,
+		 struct tl_error *err);
+struct strace_open *strace_begin(struct strace_log *log, const struct strace_parts *l,
+				 struct strace_span name, struct strace_span arguments,
+				 struct tl_error *err);
+/* Opens a call of a thread; takes `open` in any case. */
+int strace_push(struct strace_log *log, int32_t tid, struct strace_open *open,
+		struct tl_error *err);
+void strace_take(struct strace_log *log, struct strace_task *task, struct strace_open *open);
+/* The open call that a resumed line ends; NULL with *ret TL_OK: none is known. */
+struct strace_open *strace_take_pending(struct strace_log *log, int32_t tid,
+					struct strace_span name, int *ret, struct tl_error *err);
+/* strace has one call at a time per thread: another begin means that an end is missing. */
+int strace_lose_open(struct strace_log *log, struct strace_task *task, struct tl_error *err);
+/* All open calls of a task end with this outcome. */
+int strace_end_all(struct strace_log *log, struct strace_task *task, enum tl_call_outcome outcome,
+		   struct tl_error *err);
+/* A call on one line; one whose begin was on an earlier line (releases `open`); only an end. */
+int strace_whole_call(struct strace_log *log, const struct strace_parts *l,
+		      const struct strace_return *ret, struct tl_error *err);
+int strace_joined_call(struct strace_log *log, struct strace_open *open,
+		       const struct strace_parts *l, const struct strace_return *ret,
+		       bool is_derivable, struct tl_error *err);
+int strace_orphan_call(struct strace_log *log, const struct strace_parts *l,
+		       const struct strace_return *ret, struct tl_error *err);
+bool strace_is_exec(struct strace_span name); /* of the system or the library */
+
+/* strace_lives.c: lives of threads */
+int strace_exit_line(struct strace_log *log, struct strace_parts *l, struct tl_error *err);
+int strace_superseded_line(struct strace_log *log, struct strace_parts *l, struct tl_error *err);
+int strace_exec_line(struct strace_log *log, struct strace_parts *l, struct tl_error *err);
+int strace_message_line(struct strace_log *log, const char *text, size_t len, struct tl_error *err);
+
+size_t strace_blanks(const char *text, size_t len); /* at its begin */
+/* strace_table.c: 1: the line is one of a table */
+int strace_table_line(struct strace_log *log, const char *text, size_t len);
+
 /* strace_stack.c: calls held back until their stack has been read */
 int strace_hold_open(struct strace_held **out, struct tl_error *err);
 void strace_hold_close(struct strace_held *held); /* accepts NULL */
@@ -148,10 +208,10 @@ int strace_hold_flush(struct strace_log *log, struct tl_error *err);
 int strace_hold_frame(struct strace_log *log, const char *text, size_t len, struct tl_error *err);
 
 /* strace_line.c: one line */
-/* "% time     seconds  usecs/call     calls    errors syscall": of -c, -C or -w */
-bool strace_is_table_head(const char *text, size_t len);
 int strace_line(struct strace_log *log, const char *text, size_t len, bool has_newline,
 		struct tl_error *err);
+/* The call that waits for its next line, if one does: that line says that it went on, or not. */
+int strace_settle_waiting(struct strace_log *log, bool is_broken, struct tl_error *err);
 
 /* strace_end.c: what is told when the log has ended */
 int strace_finish(struct strace_log *log, struct tl_error *err);

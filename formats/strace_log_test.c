@@ -226,6 +226,204 @@ static void texts_of_call_tracepoints_have_numbers_and_results(void **state)
 	check_has(log, "\"id\":257,\"ret\":-2");
 }
 
+/* ---- what others put into a log --------------------------------------------------------------- */
+
+static void output_that_looks_like_an_end_is_none_if_the_call_goes_on(void **state)
+{
+	static const char log[] =
+		"[pid  7987] 1796059805.530983 write(1, \"a = 1) = 7 <0.000001>\\n\", 25a = 1) = 7 "
+		"<0.000001>\n <unfinished ...>\n"
+		"[pid  7986] 1796059805.531018 getppid() = 1 <0.000134>\n"
+		"[pid  7987] 1796059805.531067 <... write resumed>) = 25 <0.000074>\n";
+
+	(void)state;
+	check_has(log, "name=\"write\" measured returned duration=74000 result=25 fd=1");
+	check_has_not(log, "result=7");
+	check_has_not(log, "damaged");
+}
+
+static void output_that_looks_like_an_end_is_none_before_the_real_one(void **state)
+{
+	check_has("1796059805.530983 write(1, \"a) = 7 <0.000001>\\n\", 20a) = 7 <0.000001>\n"
+		  ") = 20 <0.000091>\n",
+		  "returned duration=91000 result=20 fd=1");
+	(void)state;
+}
+
+static void a_first_line_without_its_front_decides_nothing(void **state)
+{
+	static const char log[] = "000000.000000 close(5) = 0 <0.000001>\n"
+				  "201 1700000000.001000 close(5) = 0 <0.000001>\n"
+				  "202 1700000000.002000 close(5) = 0 <0.000001>\n";
+
+	(void)state;
+	check_has(log, "method=exact");
+	check_has(log, "truncated count=1");
+	check_has(log, "syscall ts=1700000000002000000");
+}
+
+static void fronts_of_containers_are_left_out(void **state)
+{
+	check_has("2026-11-30T17:28:13.890Z 7 1796059693.890056 close(5) = 0 <0.000165>\n",
+		  "ts=1796059693890056000 task=?/7 name=\"close\"");
+	check_has("trainer-1  | 2026-11-30T17:28:13.890Z 7 1796059693.890056 close(5) = 0 <0.1>\n",
+		  "ts=1796059693890056000 task=?/7 name=\"close\"");
+	check_has("[pod/trainer-0/main] 7 1796059693.890056 close(5) = 0 <0.000165>\n",
+		  "ts=1796059693890056000 task=?/7 name=\"close\"");
+	check_has("2026-11-30T17:28:13+08:00 stdout F 7 1796059693.890056 close(5) = 0 <0.1>\n",
+		  "ts=1796059693890056000 task=?/7 name=\"close\"");
+	check_has("    7 1796059693.890056 close(5) = 0 <0.000165>\n",
+		  "ts=1796059693890056000 task=?/7 name=\"close\"");
+	(void)state;
+}
+
+static void colours_around_names_are_left_out(void **state)
+{
+	(void)state;
+	check_has("7 1796059693.890056 \033[33mclose\033[0m(5) = 0 <0.000165>\n",
+		  "task=?/7 name=\"close\"");
+}
+
+static void a_byte_order_mark_is_no_part_of_the_first_line(void **state)
+{
+	(void)state;
+	check_has("\xef\xbb\xbf" AT "close(5) = 0 <0.000165>\n", "task=?/7 name=\"close\"");
+}
+
+static void other_logs_are_refused_by_name(void **state)
+{
+	static const char wide[] = "\xff\xfe"
+				   "c\0l\0o\0s\0e\0(\0"
+				   "5\0)\0 \0=\0 \0"
+				   "0\0\n";
+	char *events = events_of(wide, sizeof(wide));
+
+	(void)state;
+	assert_non_null(strstr(events, "UTF-16"));
+	free(events);
+	check_has("1 01:40:19.601363716 0 httpd (7513) < accept fd=3(<4t>1:39996) tuple=1\n"
+		  "2 01:40:19.601374197 0 httpd (7513) > read fd=3 size=80\n",
+		  "sysdig");
+	check_has("PID/THRD  SYSCALL(args) \t\t = return\n7/0x1:  close(0x3)\t\t = 0 0\n",
+		  "dtruss");
+}
+
+/* ---- tables, durations, times ----------------------------------------------------------------- */
+
+static void tables_are_tables_whatever_their_columns(void **state)
+{
+	static const char log[] =
+		AT "close(5) = 0 <0.000165>\n"
+		   "syscall           longest shortest  usecs/call     calls    errors % time\n"
+		   "---------------- -------- -------- ----------- --------- --------- ------\n"
+		   "close            0.000165 0.000165         165         1         1 100.00\n"
+		   "write            0.000165 0.000165         165         1           100.00\n"
+		   "---------------- -------- -------- ----------- --------- --------- ------\n"
+		   "total            1.000792 0.000006        1628       738        34 100.00\n" AT
+		   "close(5) = 0 <0.000165>\n";
+
+	(void)state;
+	check_has_not(log, "damaged");
+	check_has(log, "skipped count=6");
+}
+
+static void a_table_alone_is_refused_in_the_name_of_its_tracer(void **state)
+{
+	(void)state;
+	check_has("% time     seconds  usecs/call     calls      function\n"
+		  "------ ----------- ----------- --------- --------------------\n"
+		  " 66.06    0.004869        4869         1 wait\n",
+		  "summary (ltrace -c)");
+}
+
+static void a_duration_without_sense_leaves_its_call(void **state)
+{
+	(void)state;
+	check_has(AT "read(3, \"\", 1) = 0 <99999999999999999999.5>\n",
+		  "name=\"read\" untimed returned result=0 fd=3");
+	check_has(AT "read(3, \"\", 1) = 0 <-0.5>\n", "what=\"duration that makes no sense\"");
+}
+
+static void times_of_no_clock_are_no_times(void **state)
+{
+	(void)state;
+	check_has("7 25:61:61.9 close(1) = 0 <0.1>\n7 23:59:60.8 close(2) = 0 <0.1>\n",
+		  "damaged count=1");
+}
+
+static void lateness_is_told_across_midnight(void **state)
+{
+	(void)state;
+	check_has("10 23:59:59.900000 close(3) = 0 <0.000500>\n"
+		  "11 00:00:00.100000 close(3) = 0 <0.000500>\n"
+		  "10 23:59:59.950000 close(3) = 0 <0.200500>\n",
+		  "by up to 150 ms");
+}
+
+/* Unix time of 2026-11-29 00:00:00 UTC */
+#define TOLD_DATE_NS (INT64_C(1795910400) * 1000000000)
+#define HOUR_NS	     (INT64_C(3600) * 1000000000)
+
+static void settle(int64_t modified_ns, int64_t last_ns, bool has_timezone,
+		   struct tl_event_clock *out)
+{
+	const struct strace_clock clock = { .kind = STRACE_TIME_OF_DAY, .digits = 6 };
+	const struct tl_import_options opt = { .has_date = true,
+					       .date_ns = TOLD_DATE_NS,
+					       .has_timezone = has_timezone,
+					       .timezone_ns = has_timezone ? 8 * HOUR_NS : 0 };
+
+	strace_clock_settle(&clock, &opt, modified_ns, last_ns, out);
+}
+
+static void a_file_begun_after_midnight_is_of_the_next_day(void **state)
+{
+	const int64_t last_ns = HOUR_NS / 60, next_day_ns = TOLD_DATE_NS + 24 * HOUR_NS;
+	struct tl_event_clock clock;
+
+	(void)state;
+	settle(next_day_ns + last_ns, last_ns, false, &clock); /* in UTC */
+	assert_int_equal(clock.offset_ns, next_day_ns);
+	settle(next_day_ns - 8 * HOUR_NS + last_ns, last_ns, true, &clock);
+	assert_int_equal(clock.offset_ns, next_day_ns - 8 * HOUR_NS);
+}
+
+static void a_file_of_the_told_day_stays_there(void **state)
+{
+	const int64_t last_ns = 23 * HOUR_NS;
+	struct tl_event_clock clock;
+
+	(void)state;
+	settle(TOLD_DATE_NS - 8 * HOUR_NS + last_ns, last_ns, true, &clock);
+	assert_int_equal(clock.offset_ns, TOLD_DATE_NS - 8 * HOUR_NS);
+	settle(TOLD_DATE_NS + 9 * HOUR_NS + last_ns, last_ns, false, &clock); /* UTC-9 */
+	assert_int_equal(clock.offset_ns, TOLD_DATE_NS + 9 * HOUR_NS);
+	settle(TOLD_DATE_NS + 40 * HOUR_NS + 123456789123, last_ns, true, &clock); /* a copy */
+	assert_int_equal(clock.offset_ns, TOLD_DATE_NS - 8 * HOUR_NS);
+}
+
+static void indented_calls_of_ltrace_are_calls(void **state)
+{
+	(void)state;
+	check_has("7 1700000000.000000 malloc(10 <unfinished ...>\n"
+		  "7 1700000000.000100   SYS_brk(0) = 0x5000 <0.000011>\n"
+		  "7 1700000000.000200 <... malloc resumed> ) = 0x10 <0.000211>\n",
+		  "name=\"SYS_brk\" measured returned duration=11000");
+}
+
+static void stacks_below_calls_of_perf_trace_are_no_damage(void **state)
+{
+	static const char log[] =
+		"     0.056 ( 0.066 ms): lng/29114 brk()          = 0x5637a799d000\n"
+		"                                       __brk (inlined)\n"
+		"                                       _dl_start (/usr/lib/ld-linux-x86-64.so.2)\n"
+		"     0.363 ( 0.021 ms): lng/29114 brk()          = 0x5637a799d000\n";
+
+	(void)state;
+	check_has(log, "skipped count=2");
+	check_has_not(log, "damaged");
+}
+
 #define LOG_TEST(test) cmocka_unit_test(test)
 
 int main(void)
@@ -245,6 +443,22 @@ int main(void)
 		LOG_TEST(a_leader_ends_in_the_exec_of_another_thread),
 		LOG_TEST(results_in_words_are_results),
 		LOG_TEST(texts_of_call_tracepoints_have_numbers_and_results),
+		LOG_TEST(output_that_looks_like_an_end_is_none_if_the_call_goes_on),
+		LOG_TEST(output_that_looks_like_an_end_is_none_before_the_real_one),
+		LOG_TEST(a_first_line_without_its_front_decides_nothing),
+		LOG_TEST(fronts_of_containers_are_left_out),
+		LOG_TEST(colours_around_names_are_left_out),
+		LOG_TEST(a_byte_order_mark_is_no_part_of_the_first_line),
+		LOG_TEST(other_logs_are_refused_by_name),
+		LOG_TEST(tables_are_tables_whatever_their_columns),
+		LOG_TEST(a_table_alone_is_refused_in_the_name_of_its_tracer),
+		LOG_TEST(a_duration_without_sense_leaves_its_call),
+		LOG_TEST(times_of_no_clock_are_no_times),
+		LOG_TEST(lateness_is_told_across_midnight),
+		LOG_TEST(a_file_begun_after_midnight_is_of_the_next_day),
+		LOG_TEST(a_file_of_the_told_day_stays_there),
+		LOG_TEST(indented_calls_of_ltrace_are_calls),
+		LOG_TEST(stacks_below_calls_of_perf_trace_are_no_damage),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -92,6 +92,8 @@ bool strace_looks_like_ltrace(const char *text, size_t len)
 {
 	const char *at = text, *end = len ? text + len : text;
 
+	if (len && strace_is_table_head(text, len)) /* of -c */
+		return false;
 	for (unsigned i = 0; at < end && i < LINES_MAX; i++) {
 		const char *newline = memchr(at, '\n', (size_t)(end - at));
 		size_t n = (size_t)((newline ? newline : end) - at);

@@ -124,6 +124,8 @@ static size_t time_of_day(const char *text, size_t len, size_t at, struct strace
 	used = strace_decimal(t + 6, len - at - 6, &out->time_ns, &out->time_digits);
 	if (used < 2 || (used > 2 && t[8] != '.') || at + 6 + used >= len || t[6 + used] != ' ')
 		return 0;
+	if (two_digits(t) > 23 || two_digits(t + 3) > 59 || two_digits(t + 6) > 60)
+		return 0;
 	seconds = (int64_t)two_digits(t) * 3600 + (int64_t)two_digits(t + 3) * 60;
 	out->time_ns += seconds * 1000000000;
 	out->time = STRACE_TIME_OF_DAY;

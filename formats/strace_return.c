@@ -275,16 +275,17 @@ static size_t take_duration(const char *text, size_t len, struct strace_return *
 
 	if (len < 4 || text[len - 1] != '>')
 		return len;
-	while (at && (strace_is_digit(text[at - 1]) || text[at - 1] == '.'))
+	while (at && (strace_is_digit(text[at - 1]) || memchr(".-e+", text[at - 1], 4)))
 		at--;
 	if (at < 2 || text[at - 1] != '<' || text[at - 2] != ' ')
 		return len;
 	used = strace_decimal(text + at, len - at, &out->duration_ns, &out->duration_digits);
-	if (used != len - at - 1) {
-		out->duration_ns = -1;
-		return len;
-	}
-	return at - 2;
+	if (used == len - at - 1)
+		return at - 2;
+	/* more than a hundred years, or less than nothing: it was printed as one all the same */
+	out->duration_ns = -1;
+	out->is_odd_duration = strace_is_digit(text[len - 2]);
+	return out->is_odd_duration ? at - 2 : len;
 }
 
 static size_t without_word(const char *text, size_t len, const char *word)
