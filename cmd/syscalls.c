@@ -11,8 +11,10 @@
 
 enum { TOP_FOR_PEOPLE = 10, LONGEST = 5, HISTOGRAMS = 2 };
 
+#define CHECK_COST_NS 10000000
+
 struct syscalls_options {
-	const char *steps, *thread, *name, *min;
+	const char *steps, *thread, *name, *min, *check_cost;
 	struct string_list ranges;
 	int64_t top;
 	bool errors_only, is_check;
@@ -42,7 +44,11 @@ static const struct command_option options[] = {
 		"the first N rows of each table, 0 all; default 10, all for --json and --csv"),
 	OUTPUT_OPTIONS(struct syscalls_options, output),
 	FLAG(struct syscalls_options, is_check, 0, "check",
-	     "exit with status 1 if there is an outlier"),
+	     "exit with status 1 if there is an outlier that cost enough, or a call that hangs; 3 if "
+	     "no durations tell"),
+	STRING(struct syscalls_options, check_cost, 0, "check-cost", "DURATION",
+	       "what outliers of one thread, name and operation must have cost together to count "
+	       "for --check; default 10ms: on a busy machine any call is late now and then"),
 	HEADING("for raw recordings"),
 	SOURCE_OPTIONS(struct syscalls_options, sources),
 	OPTIONS_END,
@@ -111,8 +117,21 @@ static int parse_ranges(const struct syscalls_options *opt, struct tl_store *sto
 
 /* ---- asking ------------------------------------------------------------------------------------- */
 
+/* Outliers come by cost: the first decides. */
+static enum exit_status check(const struct tl_syscalls *calls, int64_t cost_ns)
+{
+	uint64_t timed = 0;
+
+	if (calls->hanging_count || (calls->outlier_count && calls->outliers[0].cost_ns >= cost_ns))
+		return EXIT_FOUND;
+	for (size_t i = 0; i < calls->sum_count; i++)
+		timed += calls->sums[i].timed_count;
+	return timed ? EXIT_DONE : EXIT_NOTHING;
+}
+
 static int ask(const struct syscalls_options *opt, struct tl_store *store,
-	       const struct tl_syscall_options *question, struct tl_error *err)
+	       const struct tl_syscall_options *question, int64_t check_cost_ns,
+	       struct tl_error *err)
 {
 	bool is_machine = opt->output.is_json || opt->output.is_csv;
 	struct tl_call_summaries summaries;
@@ -139,7 +158,7 @@ static int ask(const struct syscalls_options *opt, struct tl_store *store,
 	} else {
 		ret = syscalls_print(store, &calls, &layout, err);
 		if (ret == TL_OK)
-			ret = opt->is_check && calls.outlier_count ? EXIT_FOUND : EXIT_DONE;
+			ret = opt->is_check ? check(&calls, check_cost_ns) : EXIT_DONE;
 		tl_syscalls_release(&calls);
 	}
 	tl_call_summaries_release(&summaries);
@@ -159,6 +178,7 @@ static int run(const void *values, size_t operand_count, char **operands, struct
 						TL_WANT_PAYLOADS };
 	struct tl_time_range *ranges = tl_alloc(opt->ranges.count, sizeof(*ranges), err);
 	struct tl_store *store = NULL;
+	int64_t check_cost_ns = CHECK_COST_NS;
 	int32_t *tids = NULL;
 	int ret = ranges ? output_check(&opt->output, err) : TL_NOMEM;
 
@@ -166,6 +186,10 @@ static int run(const void *values, size_t operand_count, char **operands, struct
 		ret = parse_thread(opt->thread, &question, &tids, err);
 	if (ret == TL_OK && opt->min)
 		ret = command_parse_duration("--min", opt->min, &question.min_ns, err);
+	if (ret == TL_OK && opt->check_cost)
+		ret = command_parse_duration("--check-cost", opt->check_cost, &check_cost_ns, err);
+	if (ret == TL_OK && opt->check_cost && !opt->is_check)
+		ret = tl_fail(err, TL_USAGE, "--check-cost says what --check counts: give both");
 	sources.no_symbols = true; /* no stack is shown */
 	/* rows of all calls are needed only where others than the longest ones are asked for */
 	request.aggregate_only = !opt->ranges.count && !opt->steps;
@@ -176,7 +200,7 @@ static int run(const void *values, size_t operand_count, char **operands, struct
 	question.ranges = ranges;
 	question.range_count = opt->ranges.count;
 	if (ret == TL_OK)
-		ret = ask(opt, store, &question, err);
+		ret = ask(opt, store, &question, check_cost_ns, err);
 	tl_store_close(store);
 	free(ranges);
 	free(tids);
@@ -191,12 +215,22 @@ const struct command cmd_syscalls = {
 		"The first line names the calls that cost most: those of one thread, name and "
 		"operation (of a futex, the request of an ioctl) that took much longer than is "
 		"usual for them, by the time they took above it. What is usual is learnt from good "
-		"training steps where steps are known; else from the calls before they became "
-		"slow, if there is such a moment, or from all of them; durations may have several "
-		"modes, and the slowest that has 5 % of the calls is still usual.\n\n"
+		"training steps where steps are known; else from the times when calls were not "
+		"slow, if they were slow in one to three episodes, or from all of them; durations "
+		"may have several modes, and the slowest that has 5 % of the calls is still "
+		"usual.\n\n"
+		"A call that does not wait, that had not ended when its log or its thread did, and "
+		"that went on for 0.1 s and for longer than any other of its name and operation, "
+		"hangs: that is a finding, too.\n\n"
 		"Idle waits are never outliers: those of a thread that waits for 90 % of its time "
-		"or more (unless it carries the training steps, or began to wait so much when its "
-		"locks became slow), and calls that their own timer ended.\n\n"
+		"or more (unless it carries the training steps, began to wait so much when its "
+		"locks became slow, or waits for a lock that it hardly waited for before), and "
+		"calls that their own timer ended in time.\n\n"
+		"Two kinds of slow calls are told apart from outliers, as suspects: waits for what "
+		"comes from outside (poll, read from a socket, wait4; not locks) that became "
+		"longer, as it may just come more rarely; and slow calls that are 5 % of their "
+		"kind or more, all the time. What is slow from the first call to the last cannot "
+		"be seen here.\n\n"
 		"CASE is a case file, or recordings that are read directly: logs of strace and "
 		"ltrace, perf.data with raw_syscalls:sys_enter and sys_exit. A call that two of "
 		"them tell of counts once. Calls belong to the step or time in which they begin.",

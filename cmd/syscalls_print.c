@@ -68,52 +68,99 @@ static int print_text(struct print *p, struct tl_text *text, struct tl_error *er
 	return ret;
 }
 
-static void say_nothing_found(struct tl_text *out, const struct tl_syscalls *c)
+/* ": 61 of 200 calls took more than 2.281 ms and cost 2.022 s above the usual 653.5 us; ..." */
+static void add_slow_calls(struct tl_text *out, const struct tl_syscall_outlier *o)
 {
+	char time[64];
+
+	tl_text_printf(out, ": %" PRIu64 " of %" PRIu64 " calls took more than ", o->outlier_count,
+		       o->judged_count);
+	add_duration(out, o->threshold_ns);
+	tl_text_puts(out, " and cost ");
+	add_duration(out, (double)o->cost_ns);
+	if (o->learnt_count) {
+		tl_text_puts(out, " above the usual ");
+		add_duration(out, o->median_ns);
+	}
+	tl_text_puts(out, "; the slowest took ");
+	add_duration(out, (double)o->max_ns);
+	if (o->has_since)
+		tl_text_printf(out, "; slow since %s",
+			       format_time(time, sizeof(time), o->since_ns));
+	if (o->has_until)
+		tl_text_printf(out, " until %s", format_time(time, sizeof(time), o->until_ns));
+	if (o->has_since && o->episode_count > 1)
+		tl_text_printf(out, ", in %" PRIu32 " episodes", o->episode_count);
+}
+
+static void add_open(struct tl_text *out, const struct print *p, const struct tl_syscall_open *o)
+{
+	add_call(out, p, o->name, o->operation, o->thread);
+	tl_text_puts(out, o->outcome == TL_CALL_KILLED
+				  ? ": had not ended when its thread did, after "
+				  : ": had not ended when the log did, after ");
+	add_duration(out, (double)o->age_ns);
+}
+
+/* Slow, but no outlier as far as one can tell. */
+static void add_suspect(struct tl_text *out, const struct print *p,
+			const struct tl_syscall_outlier *o)
+{
+	add_call(out, p, o->name, o->operation, o->thread);
+	add_slow_calls(out, o);
+	tl_text_puts(out, o->doubt == TL_DOUBT_FREQUENT
+				  ? "; so many, all the time, may be what is usual there"
+				  : "; what it waits for may just come more rarely");
+}
+
+/* What it cannot tell is said, too: "none is slow" would be more than was looked at. */
+static void say_nothing_found(struct tl_text *out, const struct print *p)
+{
+	const struct tl_syscalls *c = p->calls;
 	uint64_t timed = 0;
 
 	for (size_t i = 0; i < c->sum_count; i++)
 		timed += c->sums[i].timed_count;
-	if (timed)
-		tl_text_printf(out,
-			       "no outliers: none of %" PRIu64 " call%s took much longer than is "
-			       "usual for its thread and call",
-			       timed, timed == 1 ? "" : "s");
-	else if (c->call_count)
-		tl_text_puts(out, "no durations: how long calls took was not recorded");
-	else
-		tl_text_puts(out, "no call was seen to end");
+	if (!timed) {
+		tl_text_puts(out, c->call_count
+					  ? "no durations: how long calls took was not recorded"
+					  : "no call was seen to end");
+		return;
+	}
+	if (c->suspect_count) {
+		tl_text_puts(out, "no outliers, but ");
+		add_suspect(out, p, &c->suspects[0]);
+		return;
+	}
+	tl_text_printf(out,
+		       "no outliers among %" PRIu64 " call%s: what is slow all the time cannot be "
+		       "told from what is usual for its thread and call",
+		       timed, timed == 1 ? "" : "s");
 }
 
-/* The answer in a sentence. */
+/* The answer in a sentence; in two, if calls hang besides. */
 static int print_headline(struct print *p, struct tl_error *err)
 {
 	const struct tl_syscalls *c = p->calls;
-	const struct tl_syscall_outlier *o = c->outliers;
+	const struct tl_syscall_outlier *o = c->outlier_count ? c->outliers : NULL;
+	const struct tl_syscall_open *open = c->hanging_count ? c->opens : NULL;
+	bool is_open_first = open && (!o || open->age_ns > o->cost_ns);
 	struct tl_text text = { 0 };
 
-	if (!c->outlier_count) {
-		say_nothing_found(&text, c);
-		return print_text(p, &text, err);
+	if (is_open_first) {
+		add_open(&text, p, open);
+		tl_text_puts(&text, o ? "\n" : "");
 	}
-	add_call(&text, p, o->name, o->operation, o->thread);
-	tl_text_printf(&text, ": %" PRIu64 " of %" PRIu64 " calls took more than ",
-		       o->outlier_count, o->judged_count);
-	add_duration(&text, o->threshold_ns);
-	tl_text_puts(&text, " and cost ");
-	add_duration(&text, (double)o->cost_ns);
-	if (o->learnt_count) {
-		tl_text_puts(&text, " above the usual ");
-		add_duration(&text, o->median_ns);
+	if (o) {
+		add_call(&text, p, o->name, o->operation, o->thread);
+		add_slow_calls(&text, o);
 	}
-	tl_text_puts(&text, "; the slowest took ");
-	add_duration(&text, (double)o->max_ns);
-	if (o->has_since) {
-		char time[64];
-
-		tl_text_printf(&text, "; slow since %s",
-			       format_time(time, sizeof(time), o->since_ns));
+	if (open && !is_open_first) {
+		tl_text_puts(&text, "\n");
+		add_open(&text, p, open);
 	}
+	if (!o && !open)
+		say_nothing_found(&text, p);
 	return print_text(p, &text, err);
 }
 
@@ -167,22 +214,19 @@ static const struct column outlier_columns[] = {
 	{ "learnt_from", "learnt from", COLUMN_TEXT, false },
 	{ "learnt_count", "calls", COLUMN_INTEGER, true },
 	{ "since_ns", "slow since", COLUMN_TIME, true },
+	{ "until_ns", "slow until", COLUMN_TIME, true },
+	{ "episode_count", "episodes", COLUMN_INTEGER, true },
 	{ "is_step_thread", "step thread", COLUMN_FLAG, true },
+	{ "doubt", "because", COLUMN_TEXT, false }, /* of the suspects */
 };
 
-static int print_outliers(struct print *p, struct tl_error *err)
+static int print_outlier_rows(struct print *p, const struct tl_syscall_outlier *rows, size_t count,
+			      struct tl_error *err)
 {
-	const struct tl_syscalls *c = p->calls;
-	char title[200];
-	int ret =
-		output_table(p->output, "outliers",
-			     title_of(p, title, sizeof(title),
-				      "Outliers: calls beyond what is usual, by the time they cost",
-				      c->outlier_count),
-			     outlier_columns, COUNT(outlier_columns), err);
+	int ret = TL_OK;
 
-	for (size_t i = 0; i < c->outlier_count && !is_cut(p, i) && ret == TL_OK; i++) {
-		const struct tl_syscall_outlier *o = &c->outliers[i];
+	for (size_t i = 0; i < count && !is_cut(p, i) && ret == TL_OK; i++) {
+		const struct tl_syscall_outlier *o = &rows[i];
 		const struct tl_syscall_thread *t = thread_of(p, o->thread);
 		const struct cell cells[] = {
 			cell_integer(o->cost_ns),
@@ -199,12 +243,43 @@ static int print_outliers(struct print *p, struct tl_error *err)
 			cell_text(tl_syscall_learnt_name(o->learnt)),
 			cell_integer((int64_t)o->learnt_count),
 			o->has_since ? cell_integer(o->since_ns) : cell_unknown(),
+			o->has_until ? cell_integer(o->until_ns) : cell_unknown(),
+			o->episode_count ? cell_integer(o->episode_count) : cell_unknown(),
 			cell_flag(t->is_step_thread),
+			cell_text(tl_syscall_doubt_name(o->doubt)),
 		};
 
 		ret = output_row(p->output, cells, err);
 	}
 	return ret;
+}
+
+static int print_outliers(struct print *p, struct tl_error *err)
+{
+	const struct tl_syscalls *c = p->calls;
+	char title[200];
+	int ret =
+		output_table(p->output, "outliers",
+			     title_of(p, title, sizeof(title),
+				      "Outliers: calls beyond what is usual, by the time they cost",
+				      c->outlier_count),
+			     outlier_columns, COUNT(outlier_columns) - 1, err);
+
+	return ret == TL_OK ? print_outlier_rows(p, c->outliers, c->outlier_count, err) : ret;
+}
+
+static int print_suspects(struct print *p, struct tl_error *err)
+{
+	const struct tl_syscalls *c = p->calls;
+	char title[200];
+	int ret = output_table(p->output, "suspects",
+			       title_of(p, title, sizeof(title),
+					"Slow calls that may have their reason, by the time they "
+					"cost: no outliers",
+					c->suspect_count),
+			       outlier_columns, COUNT(outlier_columns), err);
+
+	return ret == TL_OK ? print_outlier_rows(p, c->suspects, c->suspect_count, err) : ret;
 }
 
 /* ---- histograms ----------------------------------------------------------------------------------- */
@@ -595,6 +670,7 @@ static const struct column open_columns[] = {
 	{ "operation", "operation", COLUMN_TEXT, false },
 	{ "outcome", "is", COLUMN_TEXT, false },
 	{ "is_wait", "waits", COLUMN_FLAG, false },
+	{ "is_hanging", "hangs", COLUMN_FLAG, false },
 	{ "path", "path", COLUMN_TEXT, true },
 	{ "line", "line", COLUMN_INTEGER, false },
 	{ "arguments", "arguments", COLUMN_TEXT, true },
@@ -604,11 +680,13 @@ static int print_opens(struct print *p, struct tl_error *err)
 {
 	const struct tl_syscalls *c = p->calls;
 	char title[200];
-	int ret = output_table(p->output, "open_calls",
-			       title_of(p, title, sizeof(title),
-					"Calls that were not seen to end, by how long they went on",
-					c->open_count),
-			       open_columns, COUNT(open_columns), err);
+	int ret = output_table(
+		p->output, "open_calls",
+		title_of(p, title, sizeof(title),
+			 "Calls that were not seen to end: those that hang, other ones, "
+			 "then those that wait; each by how long they went on",
+			 c->open_count),
+		open_columns, COUNT(open_columns), err);
 
 	for (size_t i = 0; i < c->open_count && !is_cut(p, i) && ret == TL_OK; i++) {
 		const struct tl_syscall_open *o = &c->opens[i];
@@ -622,7 +700,8 @@ static int print_opens(struct print *p, struct tl_error *err)
 			cell_text(o->name),
 			cell_text(o->operation),
 			cell_text(tl_call_outcome_name(o->outcome)),
-			cell_flag(o->is_wait),
+			o->may_wait ? cell_unknown() : cell_flag(o->is_wait),
+			cell_flag(o->is_hanging),
 			cell_text(o->path),
 			o->line ? cell_integer(o->line) : cell_unknown(),
 			cell_text(o->arguments),
@@ -816,6 +895,8 @@ int syscalls_print(struct tl_store *store, struct tl_syscalls *calls,
 		ret = print_summary(&p, err);
 	if (ret == TL_OK && (calls->outlier_count || is_machine))
 		ret = print_outliers(&p, err);
+	if (ret == TL_OK && (calls->suspect_count || is_machine))
+		ret = print_suspects(&p, err);
 	if (ret == TL_OK)
 		ret = is_machine ? list_histograms(&p, err) : draw_histograms(&p, err);
 	if (ret == TL_OK)

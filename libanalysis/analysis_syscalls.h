@@ -77,13 +77,21 @@ struct tl_syscall_sum {
 
 enum tl_syscall_learnt {
 	TL_LEARNT_GOOD,	  /* from calls of this thread in good steps */
-	TL_LEARNT_BEFORE, /* from its calls before they became slow */
+	TL_LEARNT_BEFORE, /* from its calls before they became slow, and between */
 	TL_LEARNT_ALL,	  /* from all its calls */
 	TL_LEARNT_POOL,	  /* it has few: from those of all threads (in good steps, if known) */
 };
 
+/* Why slow calls are no outliers, as far as one can tell. */
+enum tl_syscall_doubt {
+	TL_DOUBT_NONE,
+	TL_DOUBT_OUTSIDE,  /* they wait for what comes from outside: perhaps it comes more rarely */
+	TL_DOUBT_FREQUENT, /* slow ones are so frequent, all the time, that they may be usual */
+};
+
 /* Calls of one thread, name and operation that took much longer than is usual for them. */
 struct tl_syscall_outlier {
+	enum tl_syscall_doubt doubt; /* NONE among the outliers, else among the suspects */
 	uint32_t thread;
 	const char *name, *operation; /* operation NULL: none */
 	enum tl_call_kind kind;
@@ -94,7 +102,10 @@ struct tl_syscall_outlier {
 	enum tl_syscall_learnt learnt;
 	uint64_t learnt_count; /* calls */
 	bool has_since;
-	int64_t since_ns;		     /* BEFORE: begin of the first slow call */
+	int64_t since_ns; /* BEFORE: begin of the first slow call */
+	bool has_until;
+	int64_t until_ns;	/* begin of the first call after the last slow episode */
+	uint32_t episode_count; /* of calls that were slow */
 	uint32_t first_bucket, bucket_count; /* of the judged calls */
 	const uint64_t *buckets;
 	struct tl_syscall_one *longest; /* of the outliers, longest first */
@@ -116,6 +127,12 @@ struct tl_syscall_open {
 	const char *name, *operation, *path, *arguments;
 	enum tl_call_outcome outcome;
 	bool is_wait, has_ts;
+	bool may_wait; /* it waits if what it reads is a pipe or a socket: that was not recorded */
+	/*
+	 * It does not wait, its thread made no other call since, and it went on for 0.1 s and for
+	 * longer than any call of its name and operation took: a finding.
+	 */
+	bool is_hanging;
 	int64_t ts;
 	int64_t age_ns; /* until its thread or its log ended; -1 unknown */
 	int64_t line;	/* 0 unknown */
@@ -134,12 +151,14 @@ struct tl_syscall_source {
 struct tl_syscalls {
 	struct tl_syscall_thread *threads;
 	struct tl_syscall_sum *sums;	     /* most time first, but for idle waits */
-	struct tl_syscall_outlier *outliers; /* most cost first */
+	struct tl_syscall_outlier *outliers; /* most cost first; so are the suspects */
+	struct tl_syscall_outlier *suspects; /* slow, but perhaps for a reason: see doubt */
 	struct tl_syscall_wait *waits;	     /* most time first */
-	struct tl_syscall_open *opens;	     /* those that do not wait first, then oldest first */
+	struct tl_syscall_open *opens;	     /* hanging, other, waiting ones; oldest first */
 	struct tl_syscall_source *sources;
-	size_t thread_count, sum_count, outlier_count, wait_count, open_count, source_count;
-	uint64_t idle_thread_count;
+	size_t thread_count, sum_count, outlier_count, suspect_count, wait_count, open_count,
+		source_count;
+	uint64_t idle_thread_count, hanging_count;
 	uint64_t call_count, error_count, outside_count; /* outside: of what was asked for */
 	uint64_t step_count, good_step_count, slow_step_count;
 	bool has_times;
@@ -176,6 +195,7 @@ int tl_call_summaries_load(struct tl_store *store, struct tl_call_summaries *out
 			   struct tl_error *err);
 void tl_call_summaries_release(struct tl_call_summaries *summaries);
 const char *tl_syscall_learnt_name(enum tl_syscall_learnt learnt); /* "good steps", ... */
+const char *tl_syscall_doubt_name(enum tl_syscall_doubt doubt);	   /* "frequent", ... */
 
 #ifdef __cplusplus
 }

@@ -44,6 +44,13 @@ uint32_t tl_latency_bin(int64_t ns)
 	return 1 + 2 * k + (ns > 1 && (uint64_t)ns > SQRT_2 >> (63 - k));
 }
 
+int64_t tl_latency_bin_begin(uint32_t bin)
+{
+	double ns = ceil(exp2((bin - 1) / 2.0));
+
+	return bin < 2 ? 0 : ns < 9e18 ? (int64_t)ns : INT64_MAX;
+}
+
 /* ---- modes ------------------------------------------------------------------------------------ */
 
 static void smooth(double *out, const uint64_t *bins)

@@ -13,6 +13,7 @@
 /* Half-octave bins: 0 is unused, bin k > 0 holds 2^((k-1)/2) <= ns < 2^(k/2). */
 #define TL_LATENCY_BINS 130
 uint32_t tl_latency_bin(int64_t ns);
+int64_t tl_latency_bin_begin(uint32_t bin); /* the shortest that it holds */
 
 struct tl_latency_mode {
 	uint32_t first_bin, last_bin;

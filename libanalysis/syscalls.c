@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define FOREIGN_RATIO 0.1 /* of its time: what an idle thread waited less for it does not idle in */
+
 static const double quantile_p[TL_SYSCALL_QUANTILES] = { 0.5, 0.9, 0.99, 0.999 };
 
 static int push(struct tl_durations *d, int64_t ns, struct tl_error *err)
@@ -79,7 +81,9 @@ struct walk {
 	/* of the thread at hand, until it is known whether it is idle */
 	struct candidate {
 		struct tl_syscall_outlier outlier;
-		bool is_wait;
+		int64_t name_id, operation_id, total_ns;
+		bool is_wait, is_lock;
+		bool is_foreign; /* a lock that is not what its idle thread idles in */
 	} * candidates;
 	size_t candidate_count, candidate_capacity;
 	struct wait {
@@ -100,6 +104,9 @@ static void note_life(struct tl_call_thread *thread, const struct tl_call_entry 
 	if (!thread->has_life || end > thread->end_ns)
 		thread->end_ns = end;
 	thread->has_life = true;
+	if (!thread->has_ended || call->ts > thread->last_begin_ns)
+		thread->last_begin_ns = call->ts;
+	thread->has_ended = true;
 }
 
 static void note_source(struct tl_call_source *source, const struct tl_call_block *block,
@@ -178,6 +185,8 @@ static int add_call(struct walk *w, const struct tl_call_block *block,
 
 	if (block->has_times)
 		note_life(&q->threads[j->thread], call);
+	if (call->duration_ns > j->max_ns)
+		j->max_ns = call->duration_ns;
 	if (block->key.is_wait && call->duration_ns > 0)
 		q->threads[j->thread].wait_ns += call->duration_ns;
 	if (!is_asked)
@@ -236,6 +245,8 @@ static void begin_judgement(struct walk *w, const struct tl_call_part *parts)
 	j->longest =
 		(struct tl_longest) { .limit = w->longest.limit > TL_FEW_CALLS ? w->longest.limit
 									       : TL_FEW_CALLS };
+	j->is_lock = false;
+	j->max_ns = -1;
 	j->timer_count = j->count = 0;
 	j->timer_ns = j->total_ns = 0;
 }
@@ -243,12 +254,16 @@ static void begin_judgement(struct walk *w, const struct tl_call_part *parts)
 static int note_outlier(struct walk *w, struct tl_error *err)
 {
 	struct tl_call_judgement *j = &w->judgement;
-	struct candidate found = { .is_wait = j->is_wait };
-	bool is_outlier;
-	int ret = tl_syscalls_judge(w->q, j, &found.outlier, &is_outlier, err);
+	struct candidate found = { .name_id = j->name_id,
+				   .operation_id = j->operation_id,
+				   .is_wait = j->is_wait };
+	bool is_found;
+	int ret = tl_syscalls_judge(w->q, j, &found.outlier, &is_found, err);
 
-	if (ret < 0 || !is_outlier)
+	if (ret < 0 || !is_found)
 		return ret;
+	found.total_ns = j->total_ns;
+	found.is_lock = j->is_lock;
 	ret = tl_grow(&w->candidates, &w->candidate_capacity, w->candidate_count + 1, err);
 	if (ret == TL_OK)
 		w->candidates[w->candidate_count++] = found;
@@ -288,6 +303,7 @@ static int walk_operation(struct walk *w, const struct tl_call_part *parts, size
 	w->judgement.part_count = count;
 	for (size_t i = 0; i < count && ret == TL_OK; i++)
 		ret = add_part(w, &parts[i], is_wanted, err);
+	tl_syscalls_note_ended(w->q, &w->judgement);
 	w->sum.idle_ns += w->judgement.timer_ns; /* more if the thread turns out to be idle */
 	w->sum.wait_ns += w->judgement.is_wait ? w->judgement.total_ns : 0;
 	if (ret == TL_OK)
@@ -353,31 +369,40 @@ static int walk_name(struct walk *w, const struct tl_call_part *parts, size_t co
 
 /* ---- one thread --------------------------------------------------------------------------------- */
 
-/* How much of the time before `until` the thread waited. */
+/* How much of the time before its calls became slow the thread waited, and in them. */
 static int wait_ratio_before(struct walk *w, const struct tl_call_part *parts, size_t count,
-			     int64_t until, double *ratio, struct tl_error *err)
+			     const struct candidate *candidate, double *ratio, double *own_ratio,
+			     struct tl_error *err)
 {
 	const struct tl_call_thread *thread = &w->q->threads[w->judgement.thread];
-	double waited = 0, life = (double)until - (double)thread->begin_ns;
+	int64_t until = candidate->outlier.since_ns;
+	double waited = 0, own = 0, life = (double)until - (double)thread->begin_ns;
 	int ret = TL_OK;
 
 	for (size_t i = 0; i < count && ret == TL_OK; i++) {
+		const struct tl_call_key *key = &parts[i].block.key;
+		bool is_own = key->name_id == candidate->name_id &&
+			      key->operation_id == candidate->operation_id;
 		uint32_t n = 0;
 
-		if (!parts[i].block.key.is_wait || parts[i].block.first_ts >= until)
+		if (!key->is_wait || parts[i].block.first_ts >= until)
 			continue;
 		ret = tl_syscalls_read(w->q, &parts[i], w->calls, &n, NULL, err);
 		for (uint32_t k = 0; k < n && ret == TL_OK; k++)
-			if (w->calls[k].ts < until && w->calls[k].duration_ns > 0)
+			if (w->calls[k].ts < until && w->calls[k].duration_ns > 0) {
 				waited += (double)w->calls[k].duration_ns;
+				own += is_own ? (double)w->calls[k].duration_ns : 0;
+			}
 	}
 	*ratio = life > 0 ? waited / life : 1;
+	*own_ratio = life > 0 ? own / life : 1;
 	return ret;
 }
 
 /*
  * A thread is idle if it waits for nearly all of its time. One that began to wait so much when its
  * locks became slow is not: it is the victim. Like what is usual, that is judged by the time before.
+ * An event loop may be idle all the time; a lock that it hardly waited for is not what it idles in.
  */
 static int judge_idle(struct walk *w, const struct tl_call_part *parts, size_t count,
 		      double wait_ratio, bool *is_idle, struct tl_error *err)
@@ -387,13 +412,14 @@ static int judge_idle(struct walk *w, const struct tl_call_part *parts, size_t c
 
 	*is_idle = wait_ratio >= TL_IDLE_RATIO && !thread->is_step_thread;
 	for (size_t i = 0; i < w->candidate_count && *is_idle && ret == TL_OK; i++) {
-		const struct tl_syscall_outlier *o = &w->candidates[i].outlier;
-		double before;
+		struct candidate *candidate = &w->candidates[i];
+		double before, own;
 
-		if (!o->has_since || !w->candidates[i].is_wait)
+		if (!candidate->outlier.has_since || !candidate->is_lock)
 			continue;
-		ret = wait_ratio_before(w, parts, count, o->since_ns, &before, err);
+		ret = wait_ratio_before(w, parts, count, candidate, &before, &own, err);
 		*is_idle = before >= TL_IDLE_RATIO;
+		candidate->is_foreign = own < FOREIGN_RATIO;
 	}
 	return ret;
 }
@@ -401,21 +427,39 @@ static int judge_idle(struct walk *w, const struct tl_call_part *parts, size_t c
 static int keep_outliers(struct walk *w, bool is_idle, struct tl_error *err)
 {
 	struct tl_syscall_question *q = w->q;
+	struct tl_syscalls *out = q->out;
 	int ret = TL_OK;
 
 	for (size_t i = 0; i < w->candidate_count && ret == TL_OK; i++) {
-		struct tl_syscall_outlier *o = &w->candidates[i].outlier;
+		struct candidate *candidate = &w->candidates[i];
+		struct tl_syscall_outlier *o = &candidate->outlier;
 
-		if (is_idle && w->candidates[i].is_wait)
+		if (is_idle && candidate->is_wait && !candidate->is_foreign)
 			continue;
 		ret = tl_syscalls_use_thread(q, w->judgement.thread, &o->thread, err);
-		if (ret == TL_OK)
-			ret = tl_grow(&q->out->outliers, &q->outlier_capacity,
-				      q->out->outlier_count + 1, err);
-		if (ret == TL_OK)
-			q->out->outliers[q->out->outlier_count++] = *o;
+		if (ret == TL_OK && o->doubt)
+			ret = tl_grow(&out->suspects, &q->suspect_capacity, out->suspect_count + 1,
+				      err);
+		else if (ret == TL_OK)
+			ret = tl_grow(&out->outliers, &q->outlier_capacity, out->outlier_count + 1,
+				      err);
+		if (ret == TL_OK && o->doubt)
+			out->suspects[out->suspect_count++] = *o;
+		else if (ret == TL_OK)
+			out->outliers[out->outlier_count++] = *o;
 	}
 	return ret;
+}
+
+/* Waits of an idle thread that are an outlier's are no idle waits. */
+static const struct candidate *find_foreign(const struct walk *w, int64_t name_id,
+					    int64_t operation_id)
+{
+	for (size_t i = 0; i < w->candidate_count; i++)
+		if (w->candidates[i].is_foreign && w->candidates[i].name_id == name_id &&
+		    w->candidates[i].operation_id == operation_id)
+			return &w->candidates[i];
+	return NULL;
 }
 
 static int keep_waits(struct walk *w, bool is_idle, struct tl_error *err)
@@ -425,11 +469,12 @@ static int keep_waits(struct walk *w, bool is_idle, struct tl_error *err)
 
 	for (size_t i = 0; i < w->wait_count && ret == TL_OK; i++) {
 		const struct wait *from = &w->waits[i];
+		bool is_all = is_idle && !find_foreign(w, from->name_id, from->operation_id);
 		struct tl_syscall_wait wait = { .call_count =
-							is_idle ? from->count : from->timer_count,
+							is_all ? from->count : from->timer_count,
 						.timer_count = from->timer_count,
 						.total_ns =
-							is_idle ? from->total_ns : from->timer_ns,
+							is_all ? from->total_ns : from->timer_ns,
 						.is_idle = is_idle };
 
 		if (!wait.call_count)
@@ -456,6 +501,21 @@ static int64_t wall_of(const struct tl_syscall_question *q, const struct tl_call
 	return thread->end_ns - thread->begin_ns;
 }
 
+/* Of the time of a sum, what its idle thread spent in locks that it does not idle in. */
+static int64_t foreign_ns(const struct walk *w, const struct tl_syscall_sum *sum)
+{
+	int64_t ns = 0;
+
+	for (size_t i = 0; i < w->candidate_count; i++) {
+		const struct candidate *candidate = &w->candidates[i];
+
+		if (candidate->is_foreign && candidate->outlier.kind == sum->kind &&
+		    !strcmp(candidate->outlier.name, sum->name))
+			ns += candidate->total_ns;
+	}
+	return ns < sum->wait_ns ? ns : sum->wait_ns;
+}
+
 static void finish_thread(struct walk *w, size_t first_sum, bool is_idle, double wait_ratio)
 {
 	const struct tl_call_thread *thread = &w->q->threads[w->judgement.thread];
@@ -475,7 +535,7 @@ static void finish_thread(struct walk *w, size_t first_sum, bool is_idle, double
 		double inside_ns = out->sums[i].share_ratio;
 
 		if (is_idle)
-			out->sums[i].idle_ns = out->sums[i].wait_ns;
+			out->sums[i].idle_ns = out->sums[i].wait_ns - foreign_ns(w, &out->sums[i]);
 		out->sums[i].share_ratio = answer && answer->has_wall && answer->wall_ns > 0
 						   ? inside_ns / (double)answer->wall_ns
 						   : NAN;
@@ -645,6 +705,8 @@ static void sort_answer(struct tl_syscalls *out)
 		qsort(out->sums, out->sum_count, sizeof(*out->sums), by_time);
 	if (out->outlier_count)
 		qsort(out->outliers, out->outlier_count, sizeof(*out->outliers), by_cost);
+	if (out->suspect_count)
+		qsort(out->suspects, out->suspect_count, sizeof(*out->suspects), by_cost);
 	if (out->wait_count)
 		qsort(out->waits, out->wait_count, sizeof(*out->waits), by_wait);
 }
@@ -656,7 +718,7 @@ static int answer(struct tl_syscall_question *q, struct tl_error *err)
 			  .longest.limit = q->opt->longest_count < TL_LONGEST_MAX
 						   ? q->opt->longest_count
 						   : TL_LONGEST_MAX };
-	int ret = w.calls ? tl_syscalls_open_calls(q, err) : TL_NOMEM;
+	int ret = w.calls ? tl_syscalls_load_opens(q, err) : TL_NOMEM;
 
 	if (ret == TL_OK)
 		ret = walk_all(&w, err);
@@ -670,6 +732,8 @@ static int answer(struct tl_syscall_question *q, struct tl_error *err)
 	free(w.judgement.judged.ns);
 	free(w.candidates);
 	free(w.waits);
+	if (ret == TL_OK)
+		ret = tl_syscalls_finish_opens(q, err);
 	if (ret == TL_OK)
 		ret = add_sources(q, err);
 	if (ret == TL_OK)
@@ -710,6 +774,7 @@ void tl_syscalls_release(struct tl_syscalls *calls)
 	free(calls->threads);
 	free(calls->sums);
 	free(calls->outliers);
+	free(calls->suspects);
 	free(calls->waits);
 	free(calls->opens);
 	free(calls->sources);
@@ -727,6 +792,19 @@ const char *tl_syscall_learnt_name(enum tl_syscall_learnt learnt)
 		return "all calls";
 	case TL_LEARNT_POOL:
 		return "all threads";
+	}
+	return "";
+}
+
+const char *tl_syscall_doubt_name(enum tl_syscall_doubt doubt)
+{
+	switch (doubt) {
+	case TL_DOUBT_NONE:
+		return "";
+	case TL_DOUBT_OUTSIDE:
+		return "waits for what comes from outside";
+	case TL_DOUBT_FREQUENT:
+		return "too frequent to be told from the usual";
 	}
 	return "";
 }

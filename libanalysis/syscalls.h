@@ -46,10 +46,21 @@ struct tl_call_thread {
 	char *name;
 	int64_t pid, tid;
 	bool is_step_thread, is_used, is_walked;
-	bool has_life;
+	bool has_life, has_ended; /* has_ended: a call of it did */
 	int64_t begin_ns, end_ns; /* first call to end of last, whatever is asked */
 	int64_t wait_ns;
-	uint32_t index; /* in the answer, once used */
+	int64_t last_begin_ns; /* of its calls that ended, if has_ended */
+	uint32_t index;	       /* in the answer, once used */
+};
+
+/* A call without an end, until it is known what others of its kind took. */
+struct tl_call_open {
+	struct tl_syscall_open answer;
+	size_t thread; /* of the question's */
+	int64_t name_id, operation_id;
+	uint8_t kind;
+	int64_t usual_max_ns; /* -1: no other ended */
+	int64_t row;	      /* a later one began later, or is nested in it */
 };
 
 struct tl_call_source {
@@ -100,7 +111,9 @@ struct tl_syscall_question {
 	size_t text_slot_count, text_slot_capacity;
 	struct tl_index text_index;
 
-	size_t sum_capacity, outlier_capacity, wait_capacity, open_capacity, thread_out_capacity;
+	size_t sum_capacity, outlier_capacity, suspect_capacity, wait_capacity, thread_out_capacity;
+	struct tl_call_open *opens;
+	size_t all_open_count, all_open_capacity;
 	struct tl_few *fews; /* groups with few calls, to be judged by those of all threads */
 	size_t few_count, few_capacity;
 };
@@ -168,25 +181,25 @@ struct tl_call_judgement {
 	int64_t name_id, operation_id;
 	uint8_t kind;
 	bool is_wait;
+	bool is_lock; /* set by the judge, if it looked */
 	const struct tl_call_part *parts;
 	size_t part_count;
 	struct tl_durations learn;  /* what is usual is learnt from these, in order of time */
 	struct tl_durations judged; /* empty if is_same */
 	bool is_same;		    /* the judged are those learnt from */
 	struct tl_longest longest;  /* of the judged; all of them if they are few */
+	int64_t max_ns;		    /* of all of them, asked for or not */
 	uint64_t timer_count;
 	int64_t timer_ns, total_ns; /* of those asked for */
 	uint64_t count;
 };
 
-/* Judges and, for an outlier that counts whatever its thread is, adds it to the answer. */
-int tl_syscalls_judge(struct tl_syscall_question *q, struct tl_call_judgement *j,
-		      struct tl_syscall_outlier *found, bool *is_outlier, struct tl_error *err);
 /*
- * Where in `ns` (in order of time) calls of at least *cut_ns begin to be frequent that were rare
- * before; n: nowhere, or `err` says why it could not be looked for.
+ * Judges, and says whether something was found: an outlier, or a suspect (its doubt). Few calls are
+ * kept until those of all threads are known: tl_syscalls_judge_fews.
  */
-size_t tl_call_onset(const int64_t *ns, size_t n, int64_t *cut_ns, struct tl_error *err);
+int tl_syscalls_judge(struct tl_syscall_question *q, struct tl_call_judgement *j,
+		      struct tl_syscall_outlier *found, bool *is_found, struct tl_error *err);
 int tl_syscalls_judge_fews(struct tl_syscall_question *q, struct tl_error *err);
 void tl_syscalls_release_fews(struct tl_syscall_question *q);
 
@@ -196,7 +209,12 @@ void tl_syscalls_release_fews(struct tl_syscall_question *q);
 int tl_syscalls_list(struct tl_syscall_question *q, int64_t thread_id, int64_t name_id,
 		     const struct tl_longest *longest, double above_ns, struct tl_syscall_one **out,
 		     size_t *count, struct tl_error *err);
-int tl_syscalls_open_calls(struct tl_syscall_question *q, struct tl_error *err);
+/* Calls without an end, before any other is looked at. */
+int tl_syscalls_load_opens(struct tl_syscall_question *q, struct tl_error *err);
+/* A call of this kind that ended took so long. */
+void tl_syscalls_note_ended(struct tl_syscall_question *q, const struct tl_call_judgement *j);
+/* Which of them hang; into the answer. */
+int tl_syscalls_finish_opens(struct tl_syscall_question *q, struct tl_error *err);
 
 /* Buckets of durations, cut to those that hold something. */
 int tl_syscalls_buckets(struct tl_syscall_question *q, const int64_t *ns, size_t n,

@@ -245,8 +245,12 @@ enum {
 	OPEN_PATH,
 	OPEN_LINE,
 	OPEN_END,
-	OPEN_ARGS
+	OPEN_ARGS,
+	OPEN_KIND,
+	OPEN_ROW
 };
+
+#define HANG_MIN_NS 100000000 /* a log that is cut somewhere cuts calls, too */
 
 static bool is_waiting(const struct tl_syscall_open *open)
 {
@@ -314,39 +318,92 @@ static void note_life(struct tl_call_thread *thread, const struct tl_syscall_ope
 		thread->wait_ns += open->age_ns;
 }
 
+/* It reads, but from what was not recorded. */
+static bool may_wait(const struct tl_syscall_open *open)
+{
+	return !open->path && tl_call_traits(open->name, strlen(open->name)).wait == TL_WAIT_FD;
+}
+
 static int add_open(struct tl_syscall_question *q, struct tl_statement *st, struct tl_error *err)
 {
-	struct tl_syscall_open open = { .outcome = (enum tl_call_outcome)tl_column_i64(
-						st, OPEN_OUTCOME),
-					.line = tl_column_i64(st, OPEN_LINE) };
+	struct tl_call_open found = { .name_id = tl_column_i64(st, OPEN_NAME),
+				      .operation_id = tl_column_i64(st, OPEN_OPERATION),
+				      .kind = (uint8_t)tl_column_i64(st, OPEN_KIND),
+				      .usual_max_ns = -1,
+				      .row = tl_column_i64(st, OPEN_ROW) };
+	struct tl_syscall_open *open = &found.answer;
 	bool is_wanted = true;
-	size_t index;
-	int ret = name_open(q, st, &open, &is_wanted, err);
+	int ret;
 
+	open->outcome = (enum tl_call_outcome)tl_column_i64(st, OPEN_OUTCOME);
+	open->line = tl_column_i64(st, OPEN_LINE);
+	ret = name_open(q, st, open, &is_wanted, err);
 	if (ret == TL_OK)
-		ret = tl_syscalls_thread(q, tl_column_i64(st, OPEN_THREAD), &index, err);
+		ret = tl_syscalls_thread(q, tl_column_i64(st, OPEN_THREAD), &found.thread, err);
 	/* a thread that ends itself is not inside a call for long */
-	if (ret < 0 || tl_call_is_exit(open.name, strlen(open.name)))
+	if (ret < 0 || tl_call_is_exit(open->name, strlen(open->name)))
 		return ret;
-	age_open(q, st, &open);
-	open.is_wait = is_waiting(&open);
-	note_life(&q->threads[index], &open);
-	is_wanted &= tl_syscalls_thread_wanted(q, &q->threads[index]);
-	if (!is_wanted || q->opt->errors_only || (q->opt->min_ns && open.age_ns < q->opt->min_ns) ||
-	    (q->has_asked && !(open.has_ts && tl_ranges_contain(&q->asked, open.ts))))
+	age_open(q, st, open);
+	open->is_wait = is_waiting(open);
+	open->may_wait = may_wait(open);
+	note_life(&q->threads[found.thread], open);
+	is_wanted &= tl_syscalls_thread_wanted(q, &q->threads[found.thread]);
+	if (!is_wanted || q->opt->errors_only ||
+	    (q->opt->min_ns && open->age_ns < q->opt->min_ns) ||
+	    (q->has_asked && !(open->has_ts && tl_ranges_contain(&q->asked, open->ts))))
 		return TL_OK;
-	ret = tl_syscalls_use_thread(q, index, &open.thread, err);
+	ret = tl_syscalls_use_thread(q, found.thread, &open->thread, err);
 	if (ret == TL_OK)
-		ret = tl_grow(&q->out->opens, &q->open_capacity, q->out->open_count + 1, err);
+		ret = tl_grow(&q->opens, &q->all_open_capacity, q->all_open_count + 1, err);
 	if (ret == TL_OK)
-		q->out->opens[q->out->open_count++] = open;
+		q->opens[q->all_open_count++] = found;
 	return ret;
+}
+
+/* The thread made another call since: it is a library call around others, or its end was lost. */
+static bool is_followed(const struct tl_syscall_question *q, const struct tl_call_open *open)
+{
+	const struct tl_call_thread *thread = &q->threads[open->thread];
+
+	if (thread->has_ended && thread->last_begin_ns > open->answer.ts)
+		return true;
+	for (size_t i = 0; i < q->all_open_count; i++) {
+		const struct tl_call_open *other = &q->opens[i];
+
+		if (other->thread == open->thread &&
+		    (other->answer.ts > open->answer.ts ||
+		     (other->answer.ts == open->answer.ts && other->row > open->row)))
+			return true;
+	}
+	return false;
+}
+
+/* What a hanging call may be, before it is known what others of its kind took. */
+static bool is_long(const struct tl_call_open *open)
+{
+	const struct tl_syscall_open *answer = &open->answer;
+
+	return !answer->is_wait && !answer->may_wait && answer->age_ns >= HANG_MIN_NS &&
+	       answer->outcome != TL_CALL_NO_RETURN;
+}
+
+void tl_syscalls_note_ended(struct tl_syscall_question *q, const struct tl_call_judgement *j)
+{
+	for (size_t i = 0; i < q->all_open_count; i++) {
+		struct tl_call_open *open = &q->opens[i];
+
+		if (open->name_id == j->name_id && open->operation_id == j->operation_id &&
+		    open->kind == j->kind && open->usual_max_ns < j->max_ns)
+			open->usual_max_ns = j->max_ns;
+	}
 }
 
 static int by_age(const void *left, const void *right)
 {
 	const struct tl_syscall_open *a = left, *b = right;
 
+	if (a->is_hanging != b->is_hanging)
+		return a->is_hanging ? -1 : 1;
 	if (a->is_wait != b->is_wait)
 		return a->is_wait ? 1 : -1;
 	if (a->age_ns != b->age_ns)
@@ -354,16 +411,40 @@ static int by_age(const void *left, const void *right)
 	return a->thread < b->thread ? -1 : a->thread > b->thread;
 }
 
-int tl_syscalls_open_calls(struct tl_syscall_question *q, struct tl_error *err)
+int tl_syscalls_finish_opens(struct tl_syscall_question *q, struct tl_error *err)
+{
+	struct tl_syscalls *out = q->out;
+
+	if (!q->all_open_count)
+		return TL_OK;
+	out->opens = tl_alloc(q->all_open_count, sizeof(*out->opens), err);
+	if (!out->opens)
+		return TL_NOMEM;
+	for (size_t i = 0; i < q->all_open_count; i++) {
+		struct tl_call_open *open = &q->opens[i];
+
+		open->answer.is_hanging = is_long(open) &&
+					  open->answer.age_ns > open->usual_max_ns &&
+					  !is_followed(q, open);
+		out->hanging_count += open->answer.is_hanging;
+		out->opens[out->open_count++] = open->answer;
+	}
+	qsort(out->opens, out->open_count, sizeof(*out->opens), by_age);
+	return TL_OK;
+}
+
+int tl_syscalls_load_opens(struct tl_syscall_question *q, struct tl_error *err)
 {
 	struct tl_statement *st;
 	int ret = tl_statement_open(
 		&st, q->store,
-		"SELECT c.source_id, coalesce(c.thread_id, -c.source_id) AS thread_id, c.ts, c.name_id, c.operation_id, c.outcome, "
-		"c.path_id, c.line, t.end_ts, c.args FROM syscall c LEFT JOIN thread t USING "
+		"SELECT c.source_id, coalesce(c.thread_id, -c.source_id) AS thread_id, c.ts, "
+		"c.name_id, c.operation_id, c.outcome, c.path_id, c.line, t.end_ts, c.args, "
+		"c.kind, c.syscall_id FROM syscall c LEFT JOIN thread t USING "
 		"(thread_id) "
 		"WHERE c.outcome > 1 AND c.outcome < 6 ORDER BY c.syscall_id",
-		"source_id thread_id ts name_id operation_id outcome path_id line end_ts args",
+		"source_id thread_id ts name_id operation_id outcome path_id line end_ts args "
+		"kind syscall_id",
 		err);
 
 	while (ret >= 0 && (ret = tl_statement_step(st, err)) > 0) {
@@ -372,7 +453,5 @@ int tl_syscalls_open_calls(struct tl_syscall_question *q, struct tl_error *err)
 		ret = status < 0 ? status : ret;
 	}
 	tl_statement_close(st);
-	if (ret == TL_OK && q->out->open_count)
-		qsort(q->out->opens, q->out->open_count, sizeof(*q->out->opens), by_age);
 	return ret;
 }

@@ -5,134 +5,14 @@
  */
 #include "syscalls.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define ONSET_CALLS	 40	 /* below, no beginning can be told */
-#define ONSET_BEFORE	 20u	 /* calls that what is usual is learnt from */
-#define ONSET_AFTER	 5u	 /* slow ones */
-#define ONSET_SCORE	 2.5	 /* Kolmogorov's statistic: p = 2 exp(-2 s^2) = 7e-6 */
-#define ONSET_RATE_RATIO 10.0	 /* slow calls after against before */
-#define ONSET_RATE_MAX	 0.05	 /* before: what is rarer than this is not usual there */
-#define ONSET_PIECES	 64	 /* the place is looked for between them first */
-#define POOL_FLOOR_NS	 5000000 /* a single call of some milliseconds may be the tracer's doing */
+#include "latency_episodes.h"
 
-/* ---- since when ------------------------------------------------------------------------------- */
-
-/* Calls by piece of time and by duration: [piece][bin] counts those of the bin and slower ones. */
-struct spread {
-	uint32_t slower[ONSET_PIECES][TL_LATENCY_BINS];
-	size_t begin[ONSET_PIECES + 1]; /* of each piece */
-};
-
-static void spread_out(struct spread *s, const int64_t *ns, size_t n)
-{
-	memset(s->slower, 0, sizeof(s->slower));
-	for (size_t p = 0; p <= ONSET_PIECES; p++)
-		s->begin[p] = n * p / ONSET_PIECES;
-	for (size_t p = 0; p < ONSET_PIECES; p++) {
-		for (size_t i = s->begin[p]; i < s->begin[p + 1]; i++)
-			s->slower[p][tl_latency_bin(ns[i])]++;
-		for (uint32_t bin = TL_LATENCY_BINS - 1; bin-- > 0;)
-			s->slower[p][bin] += s->slower[p][bin + 1];
-	}
-}
-
-/* Slow calls are rare before a place and frequent behind it. */
-static bool is_onset(double before, size_t before_count, double after, size_t after_count)
-{
-	double rate_before = before_count ? before / (double)before_count : 1;
-
-	return before_count >= ONSET_BEFORE && after_count && after >= ONSET_AFTER &&
-	       rate_before <= ONSET_RATE_MAX &&
-	       after / (double)after_count >= ONSET_RATE_RATIO * rate_before;
-}
-
-/*
- * Between which pieces do calls of `bin` and slower ones begin to be frequent? Where their count so
- * far is farthest below that of an even spread. 0: nowhere.
- */
-static size_t onset_piece(const struct spread *s, uint32_t bin, double *score)
-{
-	double n = (double)s->begin[ONSET_PIECES], slow = 0, rate, seen = 0, worst = 0, before = 0;
-	size_t at = 0;
-
-	for (size_t p = 0; p < ONSET_PIECES; p++)
-		slow += s->slower[p][bin];
-	rate = slow / n;
-	for (size_t p = 0; p + 1 < ONSET_PIECES; p++) {
-		double distance;
-
-		seen += s->slower[p][bin];
-		distance = seen - rate * (double)s->begin[p + 1];
-		if (distance < worst) {
-			worst = distance;
-			before = seen;
-			at = p + 1;
-		}
-	}
-	if (!at || !is_onset(before, s->begin[at], slow - before, (size_t)n - s->begin[at]))
-		return 0;
-	*score = -worst / sqrt(n * rate * (1 - rate));
-	return at;
-}
-
-/* Lower end of a half-octave bin (tl_latency_bin). */
-static int64_t bin_begin_ns(uint32_t bin)
-{
-	double ns = ceil(exp2((bin - 1) / 2.0));
-
-	return bin < 2 ? 0 : ns < 9e18 ? (int64_t)ns : INT64_MAX;
-}
-
-/* The call itself, among those of the pieces around the place. */
-static size_t refine(const struct spread *s, size_t piece, const int64_t *ns, int64_t cut_ns)
-{
-	size_t first = s->begin[piece - 1], last = s->begin[piece + 1], best = s->begin[piece];
-	double rate = 0, sum = 0, worst = 0;
-
-	for (size_t i = first; i < last; i++)
-		rate += ns[i] >= cut_ns;
-	rate /= (double)(last - first);
-	for (size_t i = first; i < last; i++) {
-		sum += (ns[i] >= cut_ns) - rate;
-		if (sum < worst) {
-			worst = sum;
-			best = i + 1;
-		}
-	}
-	return best > 0 && best < s->begin[ONSET_PIECES] ? best : s->begin[piece];
-}
-
-size_t tl_call_onset(const int64_t *ns, size_t n, int64_t *cut_ns, struct tl_error *err)
-{
-	struct spread *s;
-	double best = ONSET_SCORE;
-	size_t piece = 0;
-	uint32_t cut = 0;
-
-	if (n < ONSET_CALLS)
-		return n;
-	s = tl_alloc(1, sizeof(*s), err);
-	if (!s)
-		return n;
-	spread_out(s, ns, n);
-	for (uint32_t bin = tl_latency_bin(TL_LATENCY_FLOOR_NS); bin < TL_LATENCY_BINS; bin++) {
-		double score = 0;
-		size_t at = onset_piece(s, bin, &score);
-
-		if (at && score > best) {
-			best = score;
-			piece = at;
-			cut = bin;
-		}
-	}
-	*cut_ns = bin_begin_ns(cut);
-	n = piece ? refine(s, piece, ns, *cut_ns) : n;
-	free(s);
-	return n;
-}
+#define FREQUENT_CALLS 5u      /* slow ones: fewer are no mode */
+#define FREQUENT_RATIO 10.0    /* median of the slow mode against that of all calls */
+#define POOL_FLOOR_NS  5000000 /* a single call of some milliseconds may be the tracer's doing */
 
 /* ---- judging ------------------------------------------------------------------------------------ */
 
@@ -151,41 +31,43 @@ static void count_outliers(struct tl_syscall_outlier *o, const int64_t *ns, size
 	}
 }
 
-/* Begin of call number `at` of those that were learnt from. */
-static int find_begin(struct tl_syscall_question *q, const struct tl_call_judgement *j, size_t at,
-		      struct tl_syscall_outlier *o, struct tl_error *err)
+/* Begins of calls by number, ascending, of those that were learnt from. False: not all are known. */
+static int find_begins(struct tl_syscall_question *q, const struct tl_call_judgement *j,
+		       const size_t *at, size_t at_count, int64_t *ts, bool *are_known,
+		       struct tl_error *err)
 {
 	struct tl_call_entry *calls = tl_alloc(TL_CALL_BLOCK_MAX, sizeof(*calls), err);
 	int ret = calls ? TL_OK : TL_NOMEM;
-	bool is_found = false;
+	size_t number = 0, found = 0;
 
-	for (size_t i = 0; i < j->part_count && ret == TL_OK && !is_found; i++) {
+	*are_known = true;
+	for (size_t i = 0; i < j->part_count && ret == TL_OK && found < at_count; i++) {
 		uint32_t count = 0;
 
 		ret = tl_syscalls_read(q, &j->parts[i], calls, &count, NULL, err);
-		for (uint32_t k = 0; k < count && ret == TL_OK && !is_found; k++) {
-			if (calls[k].duration_ns < 0 || calls[k].flags & TL_CALL_TIMER || at--)
+		for (uint32_t k = 0; k < count && ret == TL_OK && found < at_count; k++) {
+			if (calls[k].duration_ns < 0 || calls[k].flags & TL_CALL_TIMER ||
+			    number++ != at[found])
 				continue;
-			is_found = true;
-			o->has_since = j->parts[i].block.has_times;
-			o->since_ns = calls[k].ts;
+			*are_known &= j->parts[i].block.has_times;
+			ts[found++] = calls[k].ts;
 		}
 	}
+	*are_known &= found == at_count;
 	free(calls);
 	return ret;
 }
 
-/* Threshold and median from the first n calls; reorders them. */
+/* Threshold and median from n calls; reorders them. */
 static int learn(struct tl_syscall_outlier *o, int64_t *ns, size_t n, double floor_ns,
-		 struct tl_error *err)
+		 struct tl_latency_threshold *threshold, struct tl_error *err)
 {
 	static const double half = 0.5;
-	struct tl_latency_threshold threshold;
-	int ret = tl_latency_threshold(&threshold, ns, n, floor_ns, err);
+	int ret = tl_latency_threshold(threshold, ns, n, floor_ns, err);
 
 	if (ret < 0)
 		return ret;
-	o->threshold_ns = threshold.threshold_ns;
+	o->threshold_ns = threshold->threshold_ns;
 	o->learnt_count = n;
 	o->median_ns = 0;
 	if (n)
@@ -256,42 +138,134 @@ static int is_lock(struct tl_syscall_question *q, const struct tl_call_judgement
 	return ret;
 }
 
+/* From the calls in usual times only; those that were not are found by the cut. */
+static int learn_usual(struct tl_syscall_outlier *o, const struct tl_call_judgement *j,
+		       const struct tl_latency_episodes *e, struct tl_error *err)
+{
+	int64_t *usual = tl_alloc(j->learn.count, sizeof(*usual), err);
+	struct tl_latency_threshold threshold;
+	size_t n = 0;
+	int ret;
+
+	if (!usual)
+		return TL_NOMEM;
+	for (size_t i = 0; i < e->usual_count; i++)
+		for (size_t k = e->usual[i].begin; k < e->usual[i].end; k++)
+			usual[n++] = j->learn.ns[k];
+	ret = learn(o, usual, n, TL_LATENCY_FLOOR_NS, &threshold, err);
+	free(usual);
+	/* modes may run into each other there; that slower ones are frequent later tells them */
+	if (ret == TL_OK && o->threshold_ns > (double)e->cut_ns)
+		o->threshold_ns = (double)e->cut_ns;
+	o->learnt = TL_LEARNT_BEFORE;
+	o->episode_count = (uint32_t)e->slow_count;
+	return ret;
+}
+
+static int date_episodes(struct tl_syscall_question *q, const struct tl_call_judgement *j,
+			 const struct tl_latency_episodes *e, struct tl_syscall_outlier *o,
+			 struct tl_error *err)
+{
+	const size_t at[2] = { e->slow[0].begin, e->slow[e->slow_count - 1].end };
+	bool has_end = at[1] < j->learn.count, are_known = false;
+	int64_t ts[2] = { 0 };
+	int ret = find_begins(q, j, at, has_end ? 2 : 1, ts, &are_known, err);
+
+	o->has_since = are_known;
+	o->since_ns = ts[0];
+	o->has_until = are_known && has_end;
+	o->until_ns = ts[1];
+	return ret;
+}
+
+/*
+ * A mode of slow calls that holds too many of them to be told from what is usual, though most calls
+ * are much faster.
+ */
+static bool is_frequent(struct tl_syscall_outlier *o, const struct tl_durations *judged,
+			const struct tl_latency_threshold *threshold)
+{
+	int64_t from_ns = tl_latency_bin_begin(threshold->normal.first_bin);
+
+	from_ns = from_ns > TL_LATENCY_FLOOR_NS ? from_ns : TL_LATENCY_FLOOR_NS;
+	if (threshold->normal.count < FREQUENT_CALLS ||
+	    threshold->normal_median_ns < (double)from_ns ||
+	    threshold->normal_median_ns < FREQUENT_RATIO * o->median_ns)
+		return false;
+	o->doubt = TL_DOUBT_FREQUENT;
+	o->threshold_ns = (double)from_ns - 1;
+	count_outliers(o, judged->ns, judged->count);
+	return o->outlier_count > 0;
+}
+
+/* By the threshold learnt from all calls that there are to learn from. */
+static int judge_by_all(const struct tl_call_judgement *j, const struct tl_durations *judged,
+			bool is_outside, struct tl_syscall_outlier *o, bool *is_found,
+			struct tl_error *err)
+{
+	struct tl_latency_threshold threshold;
+	int ret = learn(o, j->learn.ns, j->learn.count, TL_LATENCY_FLOOR_NS, &threshold, err);
+
+	if (ret < 0)
+		return ret;
+	count_outliers(o, judged->ns, judged->count);
+	*is_found = o->outlier_count > 0;
+	if (!*is_found && !is_outside)
+		*is_found = is_frequent(o, judged, &threshold);
+	return TL_OK;
+}
+
+static int judge_by_episodes(struct tl_syscall_question *q, const struct tl_call_judgement *j,
+			     const struct tl_durations *judged, const struct tl_latency_episodes *e,
+			     bool is_outside, struct tl_syscall_outlier *o, bool *is_found,
+			     struct tl_error *err)
+{
+	int ret = learn_usual(o, j, e, err);
+
+	if (ret == TL_OK)
+		ret = date_episodes(q, j, e, o, err);
+	if (ret < 0)
+		return ret;
+	o->doubt = is_outside ? TL_DOUBT_OUTSIDE : TL_DOUBT_NONE;
+	count_outliers(o, judged->ns, judged->count);
+	*is_found = o->outlier_count > 0;
+	return TL_OK;
+}
+
 int tl_syscalls_judge(struct tl_syscall_question *q, struct tl_call_judgement *j,
-		      struct tl_syscall_outlier *found, bool *is_outlier, struct tl_error *err)
+		      struct tl_syscall_outlier *found, bool *is_found, struct tl_error *err)
 {
 	const struct tl_durations *judged = j->is_same ? &j->learn : &j->judged;
-	size_t n = j->learn.count, onset = n;
-	int64_t cut_ns = 0;
-	bool is_of_lock;
-	int ret = TL_OK;
+	struct tl_latency_episodes episodes = { 0 };
+	struct tl_syscall_outlier grown = { .kind = j->kind };
+	bool is_of_lock, is_outside, has_grown = false;
+	int ret;
 
-	*is_outlier = false;
+	*is_found = false;
 	if (longest_ns(j) <= TL_LATENCY_FLOOR_NS)
 		return TL_OK;
-	if (n < TL_FEW_CALLS && !j->is_wait && judged->count <= TL_FEW_CALLS)
+	if (j->learn.count < TL_FEW_CALLS && !j->is_wait && judged->count <= TL_FEW_CALLS)
 		return keep_few(q, j, err);
 	*found = (struct tl_syscall_outlier) { .kind = j->kind,
 					       .learnt = q->has_good ? TL_LEARNT_GOOD
 								     : TL_LEARNT_ALL };
 	ret = is_lock(q, j, &is_of_lock, err);
+	is_outside = j->is_wait && !is_of_lock;
+	j->is_lock = j->is_wait && is_of_lock;
+	if (ret == TL_OK && !q->has_good)
+		ret = tl_latency_episodes(&episodes, j->learn.ns, j->learn.count, err);
+	if (ret == TL_OK && episodes.slow_count)
+		ret = judge_by_episodes(q, j, judged, &episodes, is_outside, &grown, &has_grown,
+					err);
 	/* what comes from outside may come more rarely without anything being wrong */
-	if (ret == TL_OK && !q->has_good && (!j->is_wait || is_of_lock))
-		onset = tl_call_onset(j->learn.ns, n, &cut_ns, err);
-	if (onset < n) {
-		found->learnt = TL_LEARNT_BEFORE;
-		ret = find_begin(q, j, onset, found, err);
+	if (ret == TL_OK && (!has_grown || is_outside))
+		ret = judge_by_all(j, judged, is_outside, found, is_found, err);
+	if (ret == TL_OK && !*is_found && has_grown) {
+		*found = grown;
+		*is_found = true;
 	}
-	if (ret == TL_OK)
-		ret = learn(found, j->learn.ns, onset, TL_LATENCY_FLOOR_NS, err);
-	if (ret < 0)
+	if (ret < 0 || !*is_found)
 		return ret;
-	/* before, the modes may run into each other; that slower ones are frequent now tells them */
-	if (onset < n && found->threshold_ns > (double)cut_ns)
-		found->threshold_ns = (double)cut_ns;
-	count_outliers(found, judged->ns, judged->count);
-	*is_outlier = found->outlier_count > 0;
-	if (!*is_outlier)
-		return TL_OK;
 	return name_outlier(q, found, j->thread, j->name_id, j->operation_id, judged->ns,
 			    judged->count, &j->longest, err);
 }
@@ -367,6 +341,7 @@ static int judge_few(struct tl_syscall_question *q, const struct tl_few *few,
 int tl_syscalls_judge_fews(struct tl_syscall_question *q, struct tl_error *err)
 {
 	struct tl_durations learnt = { 0 };
+	struct tl_latency_threshold threshold;
 	struct tl_syscall_outlier usual;
 	int ret = TL_OK;
 
@@ -381,7 +356,8 @@ int tl_syscalls_judge_fews(struct tl_syscall_question *q, struct tl_error *err)
 							      .learnt = TL_LEARNT_POOL };
 			ret = gather(q, few, &learnt, err);
 			if (ret == TL_OK)
-				ret = learn(&usual, learnt.ns, learnt.count, POOL_FLOOR_NS, err);
+				ret = learn(&usual, learnt.ns, learnt.count, POOL_FLOOR_NS,
+					    &threshold, err);
 		}
 		if (ret == TL_OK)
 			ret = judge_few(q, few, &usual, err);

@@ -555,6 +555,7 @@ void tl_syscalls_unload(struct tl_syscall_question *q)
 	free(q->sources);
 	free(q->steps);
 	free(q->parts);
+	free(q->opens);
 	free(q->text_slots);
 	tl_syscalls_release_fews(q);
 }
