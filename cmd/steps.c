@@ -321,7 +321,8 @@ static int print_comparison(struct output *output, const struct tl_steps_compari
 			    struct tl_error *err)
 {
 	static const struct column columns[] = {
-		{ "verdict", "verdict", COLUMN_TEXT, false },
+		{ "verdict", "verdict", COLUMN_TEXT, true },
+		{ "says", "verdict", COLUMN_TEXT, false },
 		{ "ratio", "ratio", COLUMN_REAL, false },
 		{ "ratio_low", "95 % from", COLUMN_REAL, false },
 		{ "ratio_high", "to", COLUMN_REAL, false },
@@ -338,6 +339,7 @@ static int print_comparison(struct output *output, const struct tl_steps_compari
 	};
 	const struct cell cells[COUNT(columns)] = {
 		cell_text(c->verdict),
+		cell_text(c->says),
 		cell_finite(c->ratio),
 		cell_finite(c->ratio_low),
 		cell_finite(c->ratio_high),
@@ -356,11 +358,39 @@ static int print_comparison(struct output *output, const struct tl_steps_compari
 	return output_record(output, "comparison", "Compared", columns, COUNT(columns), cells, err);
 }
 
+static int print_slowest(struct output *output, const struct tl_steps_series *there,
+			 const struct tl_steps_comparison *c, struct tl_error *err)
+{
+	static const struct column columns[] = {
+		{ "number", "step", COLUMN_INTEGER, false },
+		{ "begin_ns", "begin", COLUMN_TIME, false },
+		{ "duration_ns", "duration", COLUMN_DURATION, false },
+		{ "change_ratio", "against median here", COLUMN_RATIO, false },
+		{ "phase", "phase there", COLUMN_TEXT, false },
+	};
+	int ret = output_table(output, "slowest_there", "Slowest steps there", columns,
+			       COUNT(columns), err);
+
+	for (size_t i = 0; i < c->slowest_count && ret == TL_OK; i++) {
+		const struct tl_step *x = &there->steps[c->slowest[i]];
+		const struct cell cells[COUNT(columns)] = {
+			cell_integer(x->number),
+			x->has_ts ? cell_integer(x->ts) : cell_unknown(),
+			cell_integer(x->duration_ns),
+			cell_finite((double)x->duration_ns / c->good_median_ns - 1),
+			cell_text(x->phase),
+		};
+
+		ret = output_row(output, cells, err);
+	}
+	return ret;
+}
+
 /* ---- the command ---- */
 
 /* Everything that is printed, loaded. */
 struct answer {
-	struct tl_steps steps;
+	struct tl_steps steps, there; /* there: of --against */
 	struct tl_steps_breakdown breakdown;
 	struct tl_ranks ranks;
 	struct tl_steps_comparison comparison;
@@ -370,6 +400,7 @@ struct answer {
 static void release(struct answer *a)
 {
 	tl_steps_release(&a->steps);
+	tl_steps_release(&a->there);
 	tl_steps_breakdown_release(&a->breakdown);
 	tl_ranks_release(&a->ranks);
 }
@@ -436,6 +467,8 @@ static int print_tables(struct output *output, const struct steps_options *opt,
 
 	if (opt->against)
 		ret = print_comparison(output, &a->comparison, err);
+	if (ret == TL_OK && opt->against)
+		ret = print_slowest(output, &a->there.series[0], &a->comparison, err);
 	if (ret == TL_OK)
 		ret = print_series_table(output, steps, err);
 	if (ret == TL_OK)
@@ -490,6 +523,8 @@ static int compare(const struct steps_options *opt, struct answer *here, struct 
 	if (ret == TL_OK)
 		ret = tl_steps_compare(&here->steps.series[0], &there.steps.series[0],
 				       &here->comparison, err);
+	here->there = there.steps;
+	memset(&there.steps, 0, sizeof(there.steps));
 	release(&there);
 	return ret;
 }

@@ -88,6 +88,7 @@ int tl_steps_load(struct tl_store *store, const struct tl_steps_options *opt, st
 		  struct tl_error *err);
 void tl_steps_release(struct tl_steps *steps);
 
+#define TL_SLOWEST_STEPS 5
 /* Is `slow` slower than `good`? See analysis of step times in the manual. */
 struct tl_steps_comparison {
 	const char *verdict; /* "slower", "faster", "no change", "too few steps", "inconclusive" */
@@ -96,6 +97,9 @@ struct tl_steps_comparison {
 	double ratio, ratio_low, ratio_high; /* Hodges-Lehmann, 95 % */
 	double p, cliff, smallest_p;
 	const char *method; /* of p */
+	/* Positions in slow->steps, the slowest first. */
+	size_t slowest[TL_SLOWEST_STEPS], slowest_count;
+	char says[512]; /* one line for a person */
 };
 int tl_steps_compare(const struct tl_steps_series *good, const struct tl_steps_series *slow,
 		     struct tl_steps_comparison *out, struct tl_error *err);

@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "comparison.h"
 #include "memory.h"
 #include "reader.h"
 #include "steps_model.h"
@@ -509,63 +508,6 @@ void tl_steps_release(struct tl_steps *steps)
 		free(steps->memory);
 	}
 	memset(steps, 0, sizeof(*steps));
-}
-
-static const char *method_name(enum tl_test_method method)
-{
-	switch (method) {
-	case TL_TEST_NONE:
-		return "none";
-	case TL_TEST_EXACT:
-		return "Mann-Whitney, exact";
-	case TL_TEST_NORMAL:
-		return "Mann-Whitney, normal";
-	case TL_TEST_ADJUSTED:
-		return "Mann-Whitney, widened for autocorrelation";
-	case TL_TEST_DEGENERATE:
-		return "all equal";
-	}
-	return "none";
-}
-
-static double *durations(const struct tl_steps_series *s, struct tl_error *err)
-{
-	double *x = tl_alloc(s->count, sizeof(*x), err);
-
-	for (size_t i = 0; i < s->count && x; i++)
-		x[i] = (double)s->steps[i].duration_ns;
-	return x;
-}
-
-int tl_steps_compare(const struct tl_steps_series *good, const struct tl_steps_series *slow,
-		     struct tl_steps_comparison *out, struct tl_error *err)
-{
-	struct tl_comparison c;
-	double *a = durations(good, err), *b = durations(slow, err);
-	int ret = a && b ? tl_compare_series(&c, a, good->count, b, slow->count, NULL, err)
-			 : TL_NOMEM;
-
-	free(a);
-	free(b);
-	if (ret < 0)
-		return ret;
-	*out = (struct tl_steps_comparison) {
-		.verdict = tl_comparison_verdict_name(c.verdict),
-		.good_count = c.good_count,
-		.slow_count = c.slow_count,
-		.good_left_out = c.good_left_out,
-		.slow_left_out = c.slow_left_out,
-		.good_median_ns = c.good_median,
-		.slow_median_ns = c.slow_median,
-		.ratio = c.hl_ratio,
-		.ratio_low = c.hl_low,
-		.ratio_high = c.hl_high,
-		.p = c.p,
-		.cliff = c.cliff,
-		.smallest_p = c.smallest_p,
-		.method = method_name(c.p_method),
-	};
-	return TL_OK;
 }
 
 /* ---- stored results, for other questions ---- */

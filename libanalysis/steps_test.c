@@ -205,6 +205,35 @@ static void two_series_are_compared(void **state)
 
 #define STEPS_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
+static void a_comparison_names_the_slowest_steps(void **state)
+{
+	struct tl_steps_comparison c;
+	struct tl_steps steps;
+
+	(void)state;
+	begin("train.log");
+	for (int64_t i = 0; i < 8; i++) {
+		mark(i, 0, -1, 100000000 + i * 1000);
+		mark(i, 1, -1, i == 5 ? 90000000 : 150000000 + (i * 3 % 8) * 1000000);
+	}
+	commit();
+	assert_int_equal(tl_steps_load(store, NULL, &steps, &err), TL_OK);
+	assert_int_equal(steps.series_count, 2);
+	assert_int_equal(tl_steps_compare(&steps.series[0], &steps.series[1], &c, &err), TL_OK);
+	assert_string_equal(c.verdict, "slower");
+	/* 3i mod 8, of steps 0 to 7: 0 3 6 1 4 - 2 5; step 5 is fast */
+	assert_int_equal(c.slowest_count, TL_SLOWEST_STEPS);
+	assert_int_equal(c.slowest[0], 2);
+	assert_int_equal(c.slowest[1], 7);
+	assert_int_equal(c.slowest[2], 4);
+	assert_int_equal(c.slowest[4], 6);
+	assert_non_null(strstr(c.says, "slower: +5"));
+	assert_non_null(strstr(c.says, "slowest there: 2 (156 ms), 7 (155 ms)"));
+	assert_int_equal(tl_steps_compare(&steps.series[1], &steps.series[0], &c, &err), TL_OK);
+	assert_int_equal(c.slowest_count, 0); /* none is slower than the other side */
+	tl_steps_release(&steps);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -213,6 +242,7 @@ int main(void)
 		STEPS_TEST(a_mark_without_duration_lasts_until_the_next),
 		STEPS_TEST(slices_that_match_a_name_are_steps),
 		STEPS_TEST(two_series_are_compared),
+		STEPS_TEST(a_comparison_names_the_slowest_steps),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,117 @@
+/*
+ * steps_compare.c - is one series of steps slower than another? The tests are in comparison.c; here are
+ * their results in words, and which steps are the slowest.
+ */
+#include "analysis.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "comparison.h"
+#include "memory.h"
+
+static const char *method_name(enum tl_test_method method)
+{
+	switch (method) {
+	case TL_TEST_NONE:
+		return "none";
+	case TL_TEST_EXACT:
+		return "Mann-Whitney, exact";
+	case TL_TEST_NORMAL:
+		return "Mann-Whitney, normal";
+	case TL_TEST_ADJUSTED:
+		return "Mann-Whitney, widened for autocorrelation";
+	case TL_TEST_DEGENERATE:
+		return "all equal";
+	}
+	return "none";
+}
+
+static double *durations(const struct tl_steps_series *s, struct tl_error *err)
+{
+	double *x = tl_alloc(s->count, sizeof(*x), err);
+
+	for (size_t i = 0; i < s->count && x; i++)
+		x[i] = (double)s->steps[i].duration_ns;
+	return x;
+}
+
+/* The slowest steps that are slower than the other side's median. */
+static void find_slowest(const struct tl_steps_series *s, struct tl_steps_comparison *out)
+{
+	for (size_t i = 0; i < s->count; i++) {
+		size_t at = out->slowest_count;
+
+		if ((double)s->steps[i].duration_ns <= out->good_median_ns)
+			continue;
+		while (at && s->steps[out->slowest[at - 1]].duration_ns < s->steps[i].duration_ns) {
+			if (at < TL_SLOWEST_STEPS)
+				out->slowest[at] = out->slowest[at - 1];
+			at--;
+		}
+		if (at == TL_SLOWEST_STEPS)
+			continue;
+		out->slowest[at] = i;
+		if (out->slowest_count < TL_SLOWEST_STEPS)
+			out->slowest_count++;
+	}
+}
+
+/* "slower by 46.3 % (95 % CI 7.6 to 116.9 %, p 0.0022); slowest steps: 1011 (166.4 ms), ..." */
+static void say_comparison(const struct tl_steps_series *slow, struct tl_steps_comparison *out)
+{
+	bool has_effect = isfinite(out->ratio) && isfinite(out->ratio_low) &&
+			  isfinite(out->ratio_high) && out->ratio_low > 0;
+	struct tl_text t = { 0 };
+
+	tl_text_puts(&t, out->verdict);
+	if (has_effect)
+		tl_text_printf(&t, ": %+.1f %% (95 %% CI %+.1f to %+.1f %%), p %.2g",
+			       100 * (out->ratio - 1), 100 * (out->ratio_low - 1),
+			       100 * (out->ratio_high - 1), out->p);
+	tl_text_printf(&t, "; %zu and %zu steps", out->good_count, out->slow_count);
+	for (size_t i = 0; i < out->slowest_count; i++) {
+		const struct tl_step *x = &slow->steps[out->slowest[i]];
+
+		tl_text_printf(&t, "%s%lld (%.4g ms)",
+			       i ? ", " : "; slowest there: ", (long long)x->number,
+			       (double)x->duration_ns / 1e6);
+	}
+	if (!t.failed)
+		tl_printable(out->says, sizeof(out->says), t.data, t.length);
+	tl_text_release(&t);
+}
+
+int tl_steps_compare(const struct tl_steps_series *good, const struct tl_steps_series *slow,
+		     struct tl_steps_comparison *out, struct tl_error *err)
+{
+	struct tl_comparison c;
+	double *a = durations(good, err), *b = durations(slow, err);
+	int ret = a && b ? tl_compare_series(&c, a, good->count, b, slow->count, NULL, err)
+			 : TL_NOMEM;
+
+	free(a);
+	free(b);
+	if (ret < 0)
+		return ret;
+	*out = (struct tl_steps_comparison) {
+		.verdict = tl_comparison_verdict_name(c.verdict),
+		.good_count = c.good_count,
+		.slow_count = c.slow_count,
+		.good_left_out = c.good_left_out,
+		.slow_left_out = c.slow_left_out,
+		.good_median_ns = c.good_median,
+		.slow_median_ns = c.slow_median,
+		.ratio = c.hl_ratio,
+		.ratio_low = c.hl_low,
+		.ratio_high = c.hl_high,
+		.p = c.p,
+		.cliff = c.cliff,
+		.smallest_p = c.smallest_p,
+		.method = method_name(c.p_method),
+	};
+	find_slowest(slow, out);
+	say_comparison(slow, out);
+	return TL_OK;
+}
