@@ -303,7 +303,8 @@ int tl_sweep_divide(struct sweep *s, struct tl_error *err)
 			for (end = first; end < s->seen_count && s->seen[end].step == share->step;)
 				end++;
 		}
-		ret = divide(s, share, s->seen + first, end - first, weights, ns, err);
+		ret = divide(s, share, s->seen_count ? s->seen + first : NULL, end - first, weights,
+			     ns, err);
 	}
 	free(weights);
 	free(ns);

@@ -176,6 +176,27 @@ static void put_device(struct tl_text *t, const struct tl_explain *x)
 	tl_text_printf(t, " a step %s.", starved > 0 ? "longer" : "less");
 }
 
+static double share_of(const struct tl_explain_part *parts, size_t count, enum tl_part_cause cause,
+		       const char *name)
+{
+	double share = 0;
+
+	for (size_t i = 0; i < count; i++)
+		if (!strcmp(parts[i].cause, tl_part_cause_name(cause)) &&
+		    (!name || (parts[i].name && !strcmp(parts[i].name, name))))
+			share += parts[i].share;
+	return share;
+}
+
+/* Two causes that are one story. */
+static void put_purge(struct tl_text *t, const struct tl_explain *x)
+{
+	if (share_of(x->parts, x->part_count, TL_CAUSE_MEMORY_CALL, "madvise") > WORTH &&
+	    share_of(x->causes, x->cause_count, TL_CAUSE_PAGE_FAULT, NULL) > 2 * WORTH)
+		tl_text_puts(t, " Memory is given back (madvise) and faulted in again, page by "
+				"page.");
+}
+
 static void put_apart(struct tl_text *t, struct tl_explaining *e)
 {
 	const struct tl_explain *x = e->out;
@@ -229,6 +250,7 @@ int tl_explain_verdict(struct tl_explaining *e, struct tl_error *err)
 	if (x->slow_count < 3)
 		tl_text_puts(&t, " So few slow steps give no interval: this is what happened in "
 				 "them, not what is usual.");
+	put_purge(&t, x);
 	put_device(&t, x);
 	put_dose(&t, x);
 	put_apart(&t, e);
