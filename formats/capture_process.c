@@ -15,7 +15,6 @@
 struct process {
 	struct tl_sink *sink;
 	int32_t pid;
-	bool is_begin; /* when the recording began, or when it ended */
 	char stem[64]; /* "process.4711.begin." */
 };
 
@@ -35,7 +34,6 @@ static bool parse_path(const char *path, struct process *p, bool *is_status)
 	    (strcmp(when + 1, "begin") != 0 && strcmp(when + 1, "end") != 0))
 		return false;
 	p->pid = (int32_t)pid;
-	p->is_begin = !strcmp(when + 1, "begin");
 	snprintf(p->stem, sizeof(p->stem), "process.%" PRId32 ".%s.", p->pid, when + 1);
 	return true;
 }
@@ -51,7 +49,7 @@ static int emit_fact(struct process *p, const char *name, const char *value, str
 	return p->sink->emit(p->sink, &ev, err);
 }
 
-/* A thread row, so that other sources' threads find the process. */
+/* A thread row, so that other sources' threads find the process; the name at the end is the last. */
 static int emit_name(struct process *p, const char *name, struct tl_error *err)
 {
 	struct tl_event ev = { .kind = TL_EVENT_COMM, .ts = INT64_MIN };
@@ -121,7 +119,7 @@ static int on_status(struct process *p, struct capture_span line, struct tl_erro
 			int ret = TL_OK;
 
 			tl_printable(value, sizeof(value), rest.text, rest.length);
-			if (i == 0 && p->is_begin)
+			if (i == 0)
 				ret = emit_name(p, value, err);
 			return ret < 0 ? ret : emit_fact(p, wanted[i], value, err);
 		}
