@@ -22,6 +22,7 @@ COUNTED = {'compaction': [('compact_stall', 4)], 'khugepaged': [('thp_collapse_a
 SILENT = ['compact_stall', 'thp_fault_alloc', 'thp_collapse_alloc']
 MIN_EXCESS = 0.15   # of a good step
 MAX_HARMLESS = 0.05
+MAX_RESTLESS = 0.05 # of a good step, at its 80 % quantile: what steps sees as slow
 MIN_CARRIED = 0.5   # of the excess, in what the cause acts on
 MAX_CONTROL = 0.34  # of the excess, in the control run
 
@@ -94,6 +95,10 @@ def judge(folder):
         for key in SILENT[kind == 'reclaim':]:
             if run.total(key) > len(run.slow) / 2:
                 against.append(f'{key} counted {run.total(key)}, which is another cause')
+    durations = sorted(row['duration_ns'] for row in run.good)
+    restless = durations[len(durations) * 4 // 5] / run.good_ns - 1
+    if kind in CARRIER and restless > MAX_RESTLESS + (0.08 if kind == 'storage' else 0):
+        against.append(f'the machine was restless: a fifth of the good steps took {restless:+.0%} or more')
     delay = mean([row['run_delay_ns'] for row in run.good]) / run.good_ns
     if delay > (0.25 if kind == 'storage' else 0.1): # after each wait for storage it waits for its turn
         against.append(f'the machine was busy: {delay:.0%} of a good step waited for a processor')

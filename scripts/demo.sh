@@ -1,10 +1,10 @@
 #!/bin/sh
-# demo.sh PROGRAM - shows the way from a recording to a flame graph, on one kept in testdata.
+# demo.sh PROGRAM - shows the way from a recorded case to an answer, on one kept in testdata: a training
+# job that is slow after a checkpoint.
 set -eu
 program=$(realpath "$1")
 cd "$(dirname "$0")/.."
-recording=testdata/perf/clock-mono/perf.data
-cache=testdata/perf/clock-mono/buildid
+planted=testdata/planted
 out=$(dirname "$1")/demo
 mkdir -p "$out"
 rm -f "$out/demo.db"
@@ -14,15 +14,28 @@ say() {
 	printf '\n$ traceloom %s\n' "$*"
 }
 
-say import -o "$out/demo.db" --buildid-dir $cache $recording
-"$program" import -o "$out/demo.db" --buildid-dir $cache $recording 2>&1
-say info "$out/demo.db"
-"$program" info "$out/demo.db"
-say collapse "$out/demo.db" '>' "$out/demo.folded"
-{ "$program" collapse "$out/demo.db" >"$out/demo.folded"; } 2>&1
-printf '\nThe heaviest stacks of %s:\n' "$out/demo.folded"
-awk '{ print $NF, $0 }' "$out/demo.folded" | sort -k 1,1nr -k 2 | head -n 8 | sed 's/^[0-9]* //'
-printf '\nTo draw it, with flamegraph.pl of https://github.com/brendangregg/FlameGraph:\n'
-printf '  flamegraph.pl %s > demo.svg\n' "$out/demo.folded"
-printf 'and for a recording of your own, in one line:\n'
+# show LINES COMMAND...: the beginning of what it prints
+show() {
+	lines=$1
+	shift
+	say "$@"
+	"$program" "$@" >"$out/output" 2>&1
+	head -n "$lines" "$out/output"
+	[ "$(wc -l <"$out/output")" -le "$lines" ] || echo '...'
+}
+
+show 20 import -o "$out/demo.db" --buildid-dir $planted/buildid $planted/compaction/case
+show 30 steps --rank 0 "$out/demo.db"
+show 13 syscalls --steps slow --thread trainload --top 3 "$out/demo.db"
+printf '\nStep 22 is the checkpoint itself; what is slow in the steps behind it?\n'
+say collapse -e cpu-clock/freq=199/ --steps 23-30 --comm trainload "$out/demo.db" '>' "$out/slow.folded"
+{ "$program" collapse -e cpu-clock/freq=199/ --steps 23-30 --comm trainload "$out/demo.db" >"$out/slow.folded"; } 2>&1
+printf '\nThe heaviest stacks of %s:\n' "$out/slow.folded"
+awk '{ print $NF, $0 }' "$out/slow.folded" | sort -k 1,1nr -k 2 | head -n 8 | sed 's/^[0-9]* //'
+show 6 thp "$out/demo.db"
+printf '\nTo draw the stacks, with flamegraph.pl of https://github.com/brendangregg/FlameGraph:\n'
+printf '  flamegraph.pl %s > slow.svg\n' "$out/slow.folded"
+printf 'for a recording of your own, in one line:\n'
 printf '  perf record -g -- sleep 1; %s collapse perf.data | flamegraph.pl > out.svg\n' "$1"
+printf 'and to record a job with all that these questions need:\n'
+printf '  sudo scripts/capture.sh --thp -o case -p PID -d 60\n'

@@ -200,6 +200,7 @@ for variant in gcc sanitized; do
 		start "$variant profiler" scripts/check_profiler.py "$root/$variant/traceloom"
 		start "$variant steps" scripts/check_steps.py "$root/$variant/traceloom"
 		start "$variant explain" scripts/check_explain.py "$root/$variant/traceloom"
+		start "$variant planted" scripts/judge_planted.py --tap "$root/$variant/traceloom" testdata/planted/*/
 	else
 		start "$variant profiler" echo 'ok - profiler # SKIP no python3'
 	fi

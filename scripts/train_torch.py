@@ -16,7 +16,7 @@ import torch
 from torch import nn
 from torch.profiler import ProfilerActivity, profile, schedule
 
-WIDTH, BATCH, SHOWN = 256, 64, 6  # SHOWN: steps that the profiler keeps
+WIDTH, BATCH, SHOWN = 512, 64, 6  # SHOWN: steps that the profiler keeps
 
 
 def save(model, optimizer, path):
@@ -29,7 +29,7 @@ def save(model, optimizer, path):
 def main():
     folder, steps = sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 80
     torch.manual_seed(1)
-    torch.set_num_threads(2)
+    torch.set_num_threads(1)
     model = nn.Sequential(nn.Linear(WIDTH, 4 * WIDTH), nn.ReLU(), nn.Linear(4 * WIDTH, 4 * WIDTH), nn.ReLU(),
                           nn.Linear(4 * WIDTH, WIDTH))
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)

@@ -6,9 +6,9 @@
 # testdata asked which steps were slow), breakdown and ranks (traces of testdata), explain (a planted case
 # asked why), syscalls (one asked which system calls cost time), sql (questions to a recording of testdata),
 # capture (what capture.sh --help prints), rates (counters of a recorded folder), or a table that make bench
-# left beside the program (bench, scale, traces, tracescale, logs, logs_scale), and what labelled_series.py
-# printed (labelled). What
-# there is nothing new for stays as it is.
+# left beside the program (bench, scale, traces, tracescale, logs, logs_scale), what labelled_series.py
+# printed (labelled), and judge_planted.py (planted, in bench/planted.md). What there is nothing new for
+# stays as it is.
 set -eu
 program=$(realpath "${1:?usage: update_readme.sh PROGRAM}")
 cd "$(dirname "$0")/.."
@@ -111,7 +111,7 @@ if command -v sqlite3 >/dev/null 2>&1 && "$program" import -q -o "$work/run.db" 
 	ask "SELECT ts, dur, name, per_second, unit FROM counter_rate_view
 WHERE name IN ('compact_stall', 'some total') ORDER BY ts;" | fenced >"$work/rates"
 fi
-for table in bench scale logs logs_scale traces tracescale labelled; do
+for table in bench scale logs logs_scale traces tracescale labelled planted; do
 	file=$(dirname "$program")/bench/$table.md
 	[ ! -s "$file" ] || cp "$file" "$work/$table"
 done

@@ -29,6 +29,8 @@ static const char usage[] =
 	"  --slow N        how many steps after it the cause is at work\n"
 	"  --helpers N     threads or processes of the cause\n"
 	"  --arena MB      memory of the cause\n"
+	"  --shared FILE   where the job and its companions meet that were started apart\n"
+	"  --companions    only the other processes of the cause, until killed\n"
 	"  --ranks N       processes that meet after each step; the cause is in rank 0\n"
 	"  --off           the control run: everything but the cause\n"
 	"  --fill MB       no job: fill memory with page cache of FOLDER/filler until MB are free\n"
@@ -85,6 +87,8 @@ static void parse(struct options *o, int argc, char **argv)
 					       { "list", no_argument, NULL, 'l' },
 					       { "scratch", required_argument, NULL, 'd' },
 					       { "fill", required_argument, NULL, 'f' },
+					       { "shared", required_argument, NULL, 'S' },
+					       { "companions", no_argument, NULL, 'C' },
 					       { 0 } };
 
 	*o = (struct options) { .steps = -1,
@@ -120,6 +124,12 @@ static void parse(struct options *o, int argc, char **argv)
 			break;
 		case 'r':
 			o->ranks = number(optarg, RANK_LIMIT);
+			break;
+		case 'S':
+			o->shared = optarg;
+			break;
+		case 'C':
+			o->companions = true;
 			break;
 		case 'o':
 			o->off = true;
@@ -201,16 +211,18 @@ static void run_steps(struct job *job, struct proof *proof)
 	const struct options *o = job->options;
 
 	for (job->step = 0; job->step < o->steps; job->step++) {
-		int64_t begin = now_ns(), end;
+		int64_t begin, end;
 		char name[32];
 
-		if (job->step == o->at)
-			checkpoint(job);
+		/* Between steps, so that giving back what the cause held makes no step slow. */
 		if (job->step == o->at + o->slow + 1 && job->rank == 0) {
 			plant_set(job->shared, 0);
 			if (o->plant->over)
 				o->plant->over(job);
 		}
+		begin = now_ns();
+		if (job->step == o->at)
+			checkpoint(job);
 		job_step(job);
 		if (o->ranks > 1)
 			barrier(job);
@@ -279,6 +291,20 @@ static void write_truth(const struct options *o)
 		die(path);
 }
 
+static struct shared *map_shared(const char *path)
+{
+	struct shared *shared;
+	int fd = path ? open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600) : -1;
+
+	if (path && (fd < 0 || ftruncate(fd, sizeof(*shared))))
+		die(path);
+	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE,
+		      MAP_SHARED | (path ? 0 : MAP_ANONYMOUS), fd, 0);
+	if (shared == MAP_FAILED)
+		die("shared memory");
+	return shared;
+}
+
 int main(int argc, char **argv)
 {
 	struct options o;
@@ -290,12 +316,15 @@ int main(int argc, char **argv)
 		memory_fill(o.folder, o.left_mb);
 		return 0;
 	}
-	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
-		      0);
-	if (shared == MAP_FAILED)
-		die("shared memory");
+	shared = map_shared(o.shared);
+	if (o.companions || !o.shared)
+		plant_start_companions(&o, shared);
+	if (o.companions) {
+		pause();
+		return 0;
+	}
+	plant_wait_for_companions(&o, shared);
 	write_truth(&o);
-	plant_start_companions(&o, shared);
 	for (int rank = 1; rank < o.ranks; rank++) {
 		pid_t child = fork();
 

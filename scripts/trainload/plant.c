@@ -34,6 +34,11 @@ bool plant_is_at_work(const struct shared *shared)
 	return atomic_load_explicit(&shared->planted, memory_order_relaxed);
 }
 
+void plant_ready(struct shared *shared)
+{
+	atomic_fetch_add(&shared->ready, 1);
+}
+
 static void pause_us(long us)
 {
 	struct timespec t = { 0, us * 1000 };
@@ -67,6 +72,7 @@ static void storage_companion(const struct options *o, struct shared *shared, in
 	if (fd < 0 || !block)
 		die(path);
 	unlink(path);
+	plant_ready(shared);
 	for (;;) {
 		plant_wait(shared, 1);
 		for (int i = 0; i < BLOCKS && plant_is_at_work(shared); i++) {
@@ -86,6 +92,7 @@ static void stolen_companion(const struct options *o, struct shared *shared, int
 {
 	(void)o;
 	(void)number;
+	plant_ready(shared);
 	for (;;) {
 		plant_wait(shared, 1);
 		while (plant_is_at_work(shared))
@@ -131,7 +138,7 @@ static const struct plant plants[] = {
 	{ .name = "stolen",
 	  .cause = "other processes use the processors",
 	  .buffer_bytes = 256 << 10,
-	  .companion = "backup-agent",
+	  .companion = "backupd",
 	  .companion_run = stolen_companion },
 	{ .name = "workers",
 	  .cause = "more threads of the job itself want to run than there are processors",
@@ -141,6 +148,8 @@ static const struct plant plants[] = {
 	  .cause =
 		  "memory is full of another process's page cache and is reclaimed by who needs it",
 	  .buffer_bytes = 4 << 20,
+	  .keeps = true,
+	  .over = reclaim_over,
 	  .companion = "shard-reader",
 	  .companion_run = reclaim_companion },
 	{ .name = "purge",
@@ -187,6 +196,13 @@ void plant_start_companions(const struct options *o, struct shared *shared)
 			o->plant->companion_run(o, shared, i);
 		_exit(0);
 	}
+}
+
+void plant_wait_for_companions(const struct options *o, struct shared *shared)
+{
+	if (o->plant->companion_run)
+		while (atomic_load(&shared->ready) < o->helpers)
+			pause_us(10000);
 }
 
 struct helper {

@@ -8,6 +8,7 @@
 #include <limits.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <time.h>
@@ -48,6 +49,7 @@ static long free_mb(void)
 void memory_fill(const char *folder, int left_mb)
 {
 	const off_t batch = 16 << 20;
+	off_t from = 0;
 	char path[PATH_MAX], byte;
 	int fd;
 
@@ -56,10 +58,12 @@ void memory_fill(const char *folder, int left_mb)
 	if (fd < 0 || ftruncate(fd, (off_t)1 << 40))
 		die(path);
 	posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM);
-	for (off_t from = 0; free_mb() > left_mb && from < (off_t)64 << 30; from += batch)
+	for (; free_mb() > left_mb && from < (off_t)64 << 30; from += batch)
 		for (off_t at = from; at < from + batch; at += PAGE)
 			if (pread(fd, &byte, 1, at) != 1)
 				die(path);
+	if (ftruncate(fd, from))
+		die(path);
 	close(fd);
 }
 
@@ -146,8 +150,43 @@ void khugepaged_over(struct job *job)
 
 /* ---- reclaim --------------------------------------------------------------------------------------------- */
 
+enum { READERS = 2, AROUND = 16 * PAGE }; /* maps of a file, and how much a fault maps */
+
+/* A file as those who load data see it, each with a map of its own; what is cached is mapped. */
+static void map_all(int fd, size_t size, volatile char *maps[READERS])
+{
+	for (int i = 0; i < READERS; i++) {
+		maps[i] = mmap(NULL, size, PROT_READ, MAP_SHARED, fd, 0);
+		if (maps[i] == MAP_FAILED)
+			die("mmap");
+	}
+}
+
+static void look_at(volatile char *maps[READERS], size_t at)
+{
+	for (int i = 0; i < READERS; i++)
+		(void)maps[i][at];
+}
+
+/* What fills memory is in use: it has to be looked at twice before it can go. */
+static void use_filler(const struct options *o)
+{
+	volatile char *maps[READERS];
+	char path[PATH_MAX];
+	struct stat st;
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/filler", o->scratch);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0 || fstat(fd, &st) || !st.st_size)
+		return;
+	map_all(fd, (size_t)st.st_size, maps);
+	for (size_t at = 0; at < (size_t)st.st_size; at += AROUND)
+		look_at(maps, at);
+}
+
 /*
- * Looks at all of a file of holes, through a map as data sets are read, and then at the next: page cache
+ * Looks at all of a file of holes, through maps as data sets are read, and then at the next: page cache
  * that is quick to make, that is mapped and was used a moment ago, and that is not needed again.
  */
 void reclaim_companion(const struct options *o, struct shared *shared, int number)
@@ -155,23 +194,29 @@ void reclaim_companion(const struct options *o, struct shared *shared, int numbe
 	const size_t size = (size_t)4 << 30;
 	char path[PATH_MAX];
 
+	use_filler(o);
+	plant_ready(shared);
 	snprintf(path, sizeof(path), "%s/shards-%d", o->scratch, number);
 	for (;;) {
 		int fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-		volatile char *p;
+		volatile char *maps[READERS];
 
 		if (fd < 0 || ftruncate(fd, (off_t)size))
 			die(path);
 		unlink(path);
-		p = mmap(NULL, size, PROT_READ, MAP_SHARED, fd, 0);
-		if (p == MAP_FAILED)
-			die("mmap");
+		map_all(fd, size, maps);
 		plant_wait(shared, 1);
 		for (size_t at = 0; at < size && plant_is_at_work(shared); at += PAGE)
-			(void)p[at];
-		munmap((void *)p, size);
+			look_at(maps, at);
+		for (int i = 0; i < READERS; i++)
+			munmap((void *)maps[i], size);
 		close(fd);
 	}
+}
+
+void reclaim_over(struct job *job)
+{
+	job_release_kept(job);
 }
 
 /* ---- huge pages that harm nobody ------------------------------------------------------------------------- */
@@ -182,8 +227,8 @@ void harmless_companion(const struct options *o, struct shared *shared, int numb
 	const struct timespec pause = { 0, 300000000 };
 	size_t size = o->arena_bytes;
 
-	(void)shared;
 	(void)number;
+	plant_ready(shared);
 	for (;;) {
 		char *p = map_bytes(size);
 

@@ -18,12 +18,12 @@ struct event {
 	int64_t begin, end, run, run_end;
 	const char *category;
 	char name[NAME_SIZE];
-	int kind, tid;
+	int kind;
 };
 
 struct trace {
 	const char *path;
-	int rank, ranks;
+	int rank, ranks, tid; /* the thread that opened it makes all events */
 	struct event *events;
 	size_t count, limit;
 };
@@ -40,6 +40,7 @@ void trace_open(struct trace **out, const char *path, int rank, int ranks, size_
 	memset(t->events, 0, event_limit * sizeof(*t->events));
 	t->path = path;
 	t->rank = rank;
+	t->tid = (int)syscall(SYS_gettid);
 	t->ranks = ranks;
 	t->limit = event_limit;
 	*out = t;
@@ -56,7 +57,6 @@ static struct event *add(struct trace *t, const char *category, const char *name
 	e->begin = begin;
 	e->end = end;
 	e->category = category;
-	e->tid = (int)syscall(SYS_gettid);
 	snprintf(e->name, sizeof(e->name), "%s", name);
 	return e;
 }
@@ -82,10 +82,10 @@ static void write_time(FILE *out, const char *key, int64_t ns)
 	fprintf(out, ", \"%s\": %" PRId64 ".%03" PRId64, key, ns / 1000, ns % 1000);
 }
 
-static void write_span(FILE *out, const struct event *e, int64_t base)
+static void write_span(FILE *out, const struct trace *t, const struct event *e, int64_t base)
 {
 	fprintf(out, "{\"ph\": \"X\", \"cat\": \"%s\", \"name\": \"%s\", \"pid\": %d, \"tid\": %d",
-		e->category, e->name, getpid(), e->tid);
+		e->category, e->name, getpid(), t->tid);
 	write_time(out, "ts", e->begin - base);
 	write_time(out, "dur", e->end - e->begin);
 	fputs("}", out);
@@ -109,7 +109,7 @@ static void write_launch(FILE *out, const struct trace *t, const struct event *e
 	fprintf(out,
 		"{\"ph\": \"X\", \"cat\": \"cuda_runtime\", \"name\": \"cudaLaunchKernel\", "
 		"\"pid\": %d, \"tid\": %d",
-		pid, e->tid);
+		pid, t->tid);
 	write_time(out, "ts", e->begin - base);
 	write_time(out, "dur", e->end - e->begin);
 	fprintf(out, ", \"args\": {\"correlation\": %zu}}", id);
@@ -121,7 +121,7 @@ static void write_launch(FILE *out, const struct trace *t, const struct event *e
 	write_time(out, "dur", e->run_end - e->run);
 	fprintf(out, ", \"args\": {\"device\": %d, \"stream\": %d, \"correlation\": %zu}}", t->rank,
 		STREAM, id);
-	write_arrow(out, "\"s\"", id, pid, e->tid, e->begin - base);
+	write_arrow(out, "\"s\"", id, pid, t->tid, e->begin - base);
 	write_arrow(out, "\"f\", \"bp\": \"e\"", id, t->rank, STREAM, e->run - base);
 }
 
@@ -161,7 +161,7 @@ void trace_close(struct trace *t)
 		if (t->events[i].kind == KIND_LAUNCH)
 			write_launch(out, t, &t->events[i], i + 1, base);
 		else
-			write_span(out, &t->events[i], base);
+			write_span(out, t, &t->events[i], base);
 	}
 	fprintf(out, "\n  ],\n  \"traceName\": \"rank%d.pt.trace.json\"\n}\n", t->rank);
 	if (fclose(out))

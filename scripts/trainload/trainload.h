@@ -41,12 +41,14 @@ struct options {
 	int left_mb; /* fill memory until so much is free, and do nothing else; or -1 */
 	bool off;    /* the control run: everything but the cause */
 	size_t arena_bytes;
-	const char *folder, *scratch;
+	bool companions; /* only the other processes of the cause, of a job that has the same `shared` */
+	const char *folder, *scratch, *shared;
 };
 
 /* In memory that all ranks and companions share. */
 struct shared {
 	atomic_int planted; /* 0 before and after, 1 while the cause is at work: a futex */
+	atomic_int ready;   /* companions that are */
 	atomic_int arrived, generation;
 };
 
@@ -86,6 +88,8 @@ struct plant {
 const struct plant *plant_find(const char *name);
 void plant_list(FILE *out);
 void plant_start_companions(const struct options *o, struct shared *shared);
+void plant_wait_for_companions(const struct options *o, struct shared *shared);
+void plant_ready(struct shared *shared); /* said by a companion */
 void plant_start_helpers(struct job *job);
 void plant_set(struct shared *shared, int value); /* also wakes those who wait */
 void plant_wait(struct shared *shared, int until);
@@ -98,6 +102,7 @@ void compaction_over(struct job *job);
 void khugepaged_prepare(struct job *job);
 void khugepaged_checkpoint(struct job *job);
 void khugepaged_over(struct job *job);
+void reclaim_over(struct job *job);
 void reclaim_companion(const struct options *o, struct shared *shared, int number);
 void harmless_companion(const struct options *o, struct shared *shared, int number);
 
