@@ -255,7 +255,7 @@ static void advise_on_direct(struct list *a)
 		advise(a, "huge pages are zeroed in page faults",
 		       "reuse buffers instead of mapping new ones, or enabled=madvise",
 		       "all of the memory is used: then the pages are zeroed one way or another");
-	if (is_part(out, "splitting huge pages"))
+	if (is_part(out, "splitting or joining huge pages"))
 		advise(a, "huge pages are split when a part of them is given back",
 		       "give back whole huge pages, or less often: jemalloc dirty_decay_ms, "
 		       "glibc M_TRIM_THRESHOLD and M_MMAP_THRESHOLD",
