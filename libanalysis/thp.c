@@ -29,7 +29,7 @@ const char *tl_thp_mechanism_name(enum tl_thp_mechanism mechanism)
 	return mechanism_names[mechanism];
 }
 
-/* ---- what orders are huge pages ------------------------------------------------------------------ */
+/* ---- what orders are huge pages -------------------------------------------------------------- */
 
 /* A huge page is what one entry of the middle table maps: it depends on the size of small ones. */
 static uint32_t orders_of(const char *arch, size_t length)
@@ -103,7 +103,7 @@ static int find_off_stacks(struct tl_thp_work *w, struct tl_error *err)
 	return ret;
 }
 
-/* ---- checkpoints ----------------------------------------------------------------------------------- */
+/* ---- checkpoints ----------------------------------------------------------------------------- */
 
 static bool contains_word(const char *text, const char *word)
 {
@@ -159,7 +159,7 @@ static int mark_checkpoints(struct tl_thp_work *w, struct tl_error *err)
 	return TL_OK;
 }
 
-/* ---- what could have been seen --------------------------------------------------------------------- */
+/* ---- what could have been seen --------------------------------------------------------------- */
 
 static bool has_all(const struct tl_thp_work *w, unsigned flags)
 {
@@ -192,7 +192,7 @@ static unsigned find_sees(const struct tl_thp_work *w)
 	return sees;
 }
 
-/* ---- is it chance that waits meet collapses? --------------------------------------------------------- */
+/* ---- is it chance that waits meet collapses? ------------------------------------------------- */
 
 static struct tl_time_span *spans_of(const struct tl_ranges *r, struct tl_error *err)
 {
@@ -280,7 +280,7 @@ static void correct_for_chance(struct tl_thp_work *w)
 	}
 }
 
-/* ---- judging --------------------------------------------------------------------------------------- */
+/* ---- judging --------------------------------------------------------------------------------- */
 
 static int judge(struct tl_thp_work *w, struct tl_error *err)
 {
@@ -340,23 +340,37 @@ static bool net_zeroing(struct tl_thp_work *w)
 	return true;
 }
 
-/* ---- answering --------------------------------------------------------------------------------------- */
+/* ---- answering ------------------------------------------------------------------------------- */
 
 #define MECHANISMS (TL_THP_SEES_DIRECT | TL_THP_SEES_STOLEN | TL_THP_SEES_LOCK)
+
+static bool would_explain(const struct tl_thp_work *w, enum tl_thp_part part)
+{
+	struct tl_thp_share s;
+
+	return w->count[part] && !(w->steps.sees & TL_THP_SEES_LOCK) &&
+	       tl_thp_share(&s, &w->steps, w->model.baseline, w->part[part], NULL) == TL_OK &&
+	       s.share >= 0.15 && s.low > 0.05;
+}
 
 /* Calls that take mmap_lock grew: what waiting for a collapse would look like in a tracer's log. */
 static bool calls_would_explain(const struct tl_thp_work *w)
 {
-	struct tl_thp_share s;
+	return would_explain(w, TL_PART_MEMORY_CALLS);
+}
 
-	return w->count[TL_PART_MEMORY_CALLS] && !(w->steps.sees & TL_THP_SEES_LOCK) &&
-	       tl_thp_share(&s, &w->steps, w->model.baseline, w->part[TL_PART_MEMORY_CALLS],
-			    NULL) == TL_OK &&
-	       s.share >= 0.15 && s.low > 0.05;
+/* The thread waits for mmap_lock, and nothing tells who had it. */
+static bool waits_would_explain(const struct tl_thp_work *w)
+{
+	return !(w->steps.sees & TL_THP_SEES_ACTIVITY) && would_explain(w, TL_PART_LOCK_ELSEWHERE);
 }
 
 static enum tl_thp_answer answer_unseen(const struct tl_thp_work *w, const char **reason)
 {
+	if (waits_would_explain(w)) {
+		*reason = "the thread waits for mmap_lock, but who held it was not recorded";
+		return TL_THP_IS_POSSIBLE;
+	}
 	if (calls_would_explain(w)) {
 		*reason =
 			"calls that take mmap_lock grew, but what they waited for was not recorded";
@@ -389,7 +403,8 @@ static enum tl_thp_answer answer(const struct tl_thp_work *w, const char **reaso
 		*reason = "it explains little";
 		return TL_THP_IS_NOT_SUPPORTED;
 	case TL_THP_NOT_SUPPORTED:
-		if (unseen && (calls_would_explain(w) || unseen == MECHANISMS))
+		if (unseen &&
+		    (calls_would_explain(w) || waits_would_explain(w) || unseen == MECHANISMS))
 			return answer_unseen(w, reason);
 		*reason = unseen ? "what was recorded does not speak for it, and not all was"
 				 : "what it explains is not surely more than nothing";
@@ -478,7 +493,7 @@ static int tell_thread(const struct tl_thp_work *w, struct tl_error *err)
 	return out->thread && out->step_source ? TL_OK : TL_NOMEM;
 }
 
-/* ---- the question ------------------------------------------------------------------------------------ */
+/* ---- the question ---------------------------------------------------------------------------- */
 
 static int alloc_work(struct tl_thp_work *w, struct tl_error *err)
 {
@@ -540,7 +555,8 @@ static int find_sources(struct tl_thp_work *w, int64_t *sources, size_t *count,
 	int ret = tl_statement_open(
 		&st, w->store,
 		"SELECT ?2 AS source UNION SELECT * FROM (SELECT source_id FROM thread_state WHERE "
-		"thread_id = ?1 ORDER BY ts LIMIT 1) UNION SELECT e.source_id FROM stack_sum z JOIN event e USING (event_id) WHERE "
+		"thread_id = ?1 ORDER BY ts LIMIT 1) UNION SELECT e.source_id FROM stack_sum z JOIN "
+		"event e USING (event_id) WHERE "
 		"z.thread_id = ?1 UNION SELECT source_id FROM call_block WHERE thread_id = ?1 AND "
 		"base_ts IS NOT NULL ORDER BY source",
 		"source", err);

@@ -46,7 +46,7 @@ struct readings {
 	size_t count, capacity;
 };
 
-/* ---- steps between readings ---------------------------------------------------------------------- */
+/* ---- steps between readings ------------------------------------------------------------------ */
 
 static double between(const struct reading *a, const struct reading *b, int64_t ts)
 {
@@ -88,7 +88,7 @@ static void add_growth(const struct tl_thp_work *w, const struct readings *r, do
 	}
 }
 
-/* ---- reading ------------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 static bool is_named(const char *pattern, const char *name, size_t length)
 {
@@ -201,7 +201,7 @@ static int load_counters(struct tl_thp_work *w, struct sums *sums, struct tl_err
 	return ret;
 }
 
-/* ---- activity, where no recording shows daemons ------------------------------------------------------ */
+/* ---- activity, where no recording shows daemons ---------------------------------------------- */
 
 static double sum_of(const double *v, size_t n)
 {
@@ -256,7 +256,7 @@ int tl_thp_gather_counters(struct tl_thp_work *w, struct tl_error *err)
 	return ret;
 }
 
-/* ---- lines -------------------------------------------------------------------------------------------- */
+/* ---- lines ----------------------------------------------------------------------------------- */
 
 static double rate_of(const struct tl_thp_work *w, const double *grown, enum tl_thp_role role)
 {
@@ -331,7 +331,7 @@ int tl_thp_find_counters(struct tl_thp_work *w, struct tl_error *err)
 	return ret;
 }
 
-/* ---- settings ------------------------------------------------------------------------------------------ */
+/* ---- settings -------------------------------------------------------------------------------- */
 
 static bool is_plain(const char *text, size_t length)
 {

@@ -27,7 +27,7 @@ const char *tl_thp_say(struct tl_thp *out, struct tl_error *err, const char *fmt
 	return tl_arena_copy(out->memory, buf, (size_t)n, err);
 }
 
-/* ---- what the lines are ------------------------------------------------------------------------ */
+/* ---- what the lines are ---------------------------------------------------------------------- */
 
 enum told_by { BY_SWITCHES, BY_SAMPLES, BY_COLLAPSES, BY_COMPACTION, BY_RECLAIM, BY_CALLS };
 
@@ -89,7 +89,7 @@ static const struct kind {
 	  "in mmap, munmap, ..., whatever they wait for", "calls" },
 };
 
-/* ---- where they come from ------------------------------------------------------------------------ */
+/* ---- where they come from -------------------------------------------------------------------- */
 
 struct origin {
 	const char *source, *event;
@@ -182,7 +182,7 @@ static int find_origin(struct tl_thp_work *w, enum told_by told_by, struct origi
 	return w->view.sample_event ? find_event(w, w->view.sample_event, o, err) : TL_OK;
 }
 
-/* ---- lines ------------------------------------------------------------------------------------------ */
+/* ---- lines ----------------------------------------------------------------------------------- */
 
 static double mean_of(const struct tl_thp_work *w, const double *v, enum tl_thp_role role)
 {
@@ -217,18 +217,22 @@ static int measure(const struct tl_thp_work *w, const struct kind *k, struct tl_
 	struct tl_thp_share s;
 	int ret;
 
-	*e = (struct tl_thp_evidence) { .mechanism = k->mechanism,
-					.is_counted = k->is_counted,
-					.is_possible_only = k->part == TL_PART_MEMORY_CALLS,
-					.what = k->what,
-					.slow_ns = mean_of(w, w->part[k->part], TL_THP_ROLE_SLOW),
-					.good_ns = mean_of(w, w->part[k->part], TL_THP_ROLE_BASE),
-					.share = NAN,
-					.share_low = NAN,
-					.share_high = NAN,
-					.p = NAN,
-					.count = w->count[k->part],
-					.unit = k->unit };
+	bool is_unknown = k->part == TL_PART_LOCK_ELSEWHERE && !w->out->sees_activity;
+
+	*e = (struct tl_thp_evidence) {
+		.mechanism = k->mechanism,
+		.is_counted = k->is_counted,
+		.is_possible_only = k->part == TL_PART_MEMORY_CALLS || is_unknown,
+		.what = is_unknown ? "waiting for mmap_lock, held by whom is not known" : k->what,
+		.slow_ns = mean_of(w, w->part[k->part], TL_THP_ROLE_SLOW),
+		.good_ns = mean_of(w, w->part[k->part], TL_THP_ROLE_BASE),
+		.share = NAN,
+		.share_low = NAN,
+		.share_high = NAN,
+		.p = NAN,
+		.count = w->count[k->part],
+		.unit = k->unit
+	};
 	if (w->model.slow_count < 3 || w->model.base_count < 5)
 		return TL_OK;
 	ret = tl_thp_share(&s, &w->steps, w->model.baseline, w->part[k->part], err);
@@ -266,7 +270,7 @@ int tl_thp_find_evidence(struct tl_thp_work *w, struct tl_error *err)
 	return ret;
 }
 
-/* ---- course ------------------------------------------------------------------------------------------- */
+/* ---- course ---------------------------------------------------------------------------------- */
 
 #define COURSE_ROWS  5
 #define COURSE_STEPS 3 /* in a row at least */
@@ -323,7 +327,7 @@ int tl_thp_find_course(struct tl_thp_work *w, struct tl_error *err)
 	return TL_OK;
 }
 
-/* ---- tests -------------------------------------------------------------------------------------------- */
+/* ---- tests ----------------------------------------------------------------------------------- */
 
 static int add_test(struct tl_thp_work *w, size_t *capacity, const struct tl_thp_test *test,
 		    struct tl_error *err)

@@ -63,7 +63,7 @@ static void add_ranges(struct tl_thp_work *w, enum tl_thp_part part, const struc
 		tl_thp_add(w, part, ranges->ranges[i].begin_ns, ranges->ranges[i].end_ns);
 }
 
-/* ---- daemons ---------------------------------------------------------------------------------- */
+/* ---- daemons --------------------------------------------------------------------------------- */
 
 static bool is_kind_huge(const struct tl_thp_work *w, const struct tl_view_activity *a)
 {
@@ -225,7 +225,7 @@ static int gather_collapses(struct tl_thp_work *w, struct tl_error *err)
 	return ret;
 }
 
-/* ---- the thread's own work --------------------------------------------------------------------- */
+/* ---- the thread's own work ------------------------------------------------------------------- */
 
 /*
  * Whether compaction whose order was not recorded is for huge pages: its samples know, when there are
@@ -298,7 +298,7 @@ static int gather_own(struct tl_thp_work *w, struct tl_error *err)
 	return ret;
 }
 
-/* ---- waiting for a CPU -------------------------------------------------------------------------- */
+/* ---- waiting for a CPU ----------------------------------------------------------------------- */
 
 static enum tl_thp_part stolen_part(enum tl_thread_role role)
 {
@@ -361,7 +361,7 @@ static int gather_stolen(struct tl_thp_work *w, struct tl_error *err)
 	return ret;
 }
 
-/* ---- waiting asleep ------------------------------------------------------------------------------ */
+/* ---- waiting asleep -------------------------------------------------------------------------- */
 
 static bool is_memory_lock(uint8_t reason)
 {
@@ -477,7 +477,7 @@ static int gather_sleeps(struct tl_thp_work *w, struct tl_error *err)
 	return ret;
 }
 
-/* ---- on the CPU ------------------------------------------------------------------------------------ */
+/* ---- on the CPU ------------------------------------------------------------------------------ */
 
 static enum tl_thp_part sample_part(const struct tl_thp_work *w, const struct tl_view_sample *s)
 {

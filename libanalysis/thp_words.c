@@ -38,7 +38,7 @@ static const char *ms(char *buf, size_t size, double ns)
 	return buf;
 }
 
-/* ---- what contradicts -------------------------------------------------------------------------- */
+/* ---- what contradicts ------------------------------------------------------------------------ */
 
 struct list {
 	struct tl_thp_work *w;
@@ -123,7 +123,7 @@ static int find_contradictions(struct tl_thp_work *w, struct tl_error *err)
 	return l.status;
 }
 
-/* ---- what is missing --------------------------------------------------------------------------- */
+/* ---- what is missing ------------------------------------------------------------------------- */
 
 #define PERF "perf record -a -g -k CLOCK_MONOTONIC"
 
@@ -203,7 +203,7 @@ static int find_missing(struct tl_thp_work *w, struct tl_error *err)
 	return l.status;
 }
 
-/* ---- advice -------------------------------------------------------------------------------------- */
+/* ---- advice ---------------------------------------------------------------------------------- */
 
 static void advise(struct list *a, const char *finding, const char *advice, const char *unless)
 {
@@ -333,7 +333,7 @@ static int find_advice(struct tl_thp_work *w, struct tl_error *err)
 	return a.status;
 }
 
-/* ---- the paragraph --------------------------------------------------------------------------------- */
+/* ---- the paragraph --------------------------------------------------------------------------- */
 
 static const char *mechanism_words(enum tl_thp_mechanism mechanism)
 {
@@ -486,7 +486,8 @@ static void say_unseen(struct tl_text *t, const struct tl_thp *out)
 		tl_text_puts(t, ".");
 }
 
-static void say_calls(struct tl_text *t, const struct tl_thp *out)
+/* What it would be, if it were huge pages. */
+static void say_possible(struct tl_text *t, const struct tl_thp *out)
 {
 	char more[32];
 
@@ -496,10 +497,10 @@ static void say_calls(struct tl_text *t, const struct tl_thp *out)
 		if (e->is_possible_only && isfinite(e->share))
 			tl_text_printf(
 				t,
-				" mmap, munmap and the like take %s more in a slow step, %.0f "
-				"%% of the excess (95 %% CI %.0f to %.0f %%).",
-				ms(more, sizeof(more), e->slow_ns - e->good_ns), 100 * e->share,
-				100 * e->share_low, 100 * e->share_high);
+				" Of a slow step %s more are %s: %.0f %% of the excess (95 %% "
+				"CI %.0f to %.0f %%).",
+				ms(more, sizeof(more), e->slow_ns - e->good_ns), e->what,
+				100 * e->share, 100 * e->share_low, 100 * e->share_high);
 	}
 }
 
@@ -513,7 +514,7 @@ static int write_text(struct tl_thp_work *w, struct tl_error *err)
 	say_steps(&t, out);
 	say_share(&t, w);
 	say_activity(&t, w);
-	say_calls(&t, out);
+	say_possible(&t, out);
 	say_chance(&t, w);
 	say_unseen(&t, out);
 	out->text = t.failed ? NULL : tl_arena_copy(out->memory, t.data, t.length, err);

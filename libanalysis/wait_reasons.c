@@ -167,8 +167,10 @@ static const struct group groups[] = {
 			 "__refrigerator do_jobctl_trap" },
 
 	{ WORK(UNMAP), "unmap_vmas unmap_region unmap_page_range zap_page_range "
-		       "zap_page_range_single exit_mmap tlb_finish_mmu tlb_flush_mmu "
-		       "madvise_dontneed_free madvise_dontneed_single_vma madvise_free_single_vma "
+		       "zap_page_range_single zap_page_range_single_batched zap_huge_pmd "
+		       "exit_mmap tlb_finish_mmu tlb_flush_mmu "
+		       "madvise_dontneed_free madvise_dontneed_free_valid_vma "
+		       "madvise_dontneed_single_vma madvise_free_single_vma "
 		       "do_munmap __do_munmap do_vmi_munmap do_vmi_align_munmap "
 		       "vms_complete_munmap_vmas free_pgtables release_pages" },
 	{ WORK(HUGE_FAULT),
@@ -178,7 +180,7 @@ static const struct group groups[] = {
 	{ WORK(HUGE_SPLIT),
 	  "__split_huge_pmd __split_huge_pmd_address "
 	  "split_huge_page_to_list split_huge_page_to_list_to_order "
-	  "__split_huge_page deferred_split_scan __folio_split __split_unmapped_folio "
+	  "__split_huge_page deferred_split_scan __folio_split folio_split __split_unmapped_folio "
 	  "" },
 	{ WORK(HUGE_COLLAPSE),
 	  "collapse_huge_page hpage_collapse_scan_pmd khugepaged_scan_pmd madvise_collapse "
@@ -192,11 +194,12 @@ static const struct group groups[] = {
 			 "shrink_page_list node_reclaim __node_reclaim zone_reclaim "
 			 "try_to_free_mem_cgroup_pages shrink_slab do_shrink_slab balance_pgdat "
 			 "" },
-	{ WORK(COMPACTION), "__alloc_pages_direct_compact try_to_compact_pages compact_zone "
-			    "compact_zone_order isolate_migratepages_block isolate_migratepages "
-			    "isolate_freepages_block isolate_freepages compaction_alloc "
-			    "kcompactd_do_work proactive_compact_node compact_node "
-			    "compact_nodes kcompactd" },
+	{ WORK(COMPACTION),
+	  "__alloc_pages_direct_compact try_to_compact_pages compact_zone "
+	  "compact_zone_order isolate_migratepages_block isolate_migratepages "
+	  "__compact_zone isolate_freepages_block isolate_freepages compaction_alloc "
+	  "kcompactd_do_work proactive_compact_node compact_node "
+	  "compact_nodes kcompactd" },
 };
 
 /* Whatever a file system does below here, its semaphores are not those of memory. */
@@ -261,7 +264,7 @@ const char *tl_memory_work_name(enum tl_memory_work work)
 	return work_names[work];
 }
 
-/* ---- names ------------------------------------------------------------------------------------ */
+/* ---- names ----------------------------------------------------------------------------------- */
 
 /* Index values: the offset of the word in its group's names, and the group. */
 #define GROUP_BITS 6
@@ -366,7 +369,7 @@ unsigned tl_wait_function(const struct tl_wait_names *names, const char *name, s
 	return meanings ? meanings : by_prefix(name, length);
 }
 
-/* ---- chains ----------------------------------------------------------------------------------- */
+/* ---- chains ---------------------------------------------------------------------------------- */
 
 /* Reasons that say more than what is waited for inside of them. */
 static bool is_telling(uint8_t reason)
