@@ -249,6 +249,9 @@ static void a_ring_waits_if_completions_are_asked_for(void **state)
 	c.arguments = "4, 1, 1, IORING_ENTER_GETEVENTS, NULL, 8";
 	c.arguments_length = strlen(c.arguments);
 	assert_true(is_wait(&c));
+	c.arguments = "0x4, 0x1, 0xa, 0x1, 0, 0x8"; /* strace -X raw */
+	c.arguments_length = strlen(c.arguments);
+	assert_true(is_wait(&c));
 }
 
 static void sleeps_end_by_timer_within_a_fifth_or_a_tenth_of_a_millisecond(void **state)

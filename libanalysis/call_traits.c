@@ -5,6 +5,7 @@
  */
 #include "calls.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -173,7 +174,11 @@ static bool is_ring_wait(const struct tl_event_syscall *call)
 		at++;
 		left--;
 	}
-	return at && left && *at >= '1' && *at <= '9';
+	if (at && left > 2 && at[0] == '0' && at[1] == 'x') { /* strace -X raw */
+		at += 2;
+		left -= 2;
+	}
+	return at && left && *at != '0' && isxdigit((unsigned char)*at);
 }
 
 bool tl_call_is_wait(struct tl_call_traits traits, const struct tl_event_syscall *call)
