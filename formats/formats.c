@@ -36,20 +36,36 @@ const struct tl_importer *const tl_importers[] = {
 	NULL,
 };
 
-const struct tl_importer *tl_importer_probe(const uint8_t *head, size_t len)
+/* The first bytes say it of nearly all files; of others, what came before a log's first line. */
+#define HEAD_SHORT 4096u
+#define SURE	   50
+
+static const struct tl_importer *find_surest(const uint8_t *head, size_t len, int *best)
 {
 	const struct tl_importer *surest = NULL;
-	int best = 0;
 
-	if (!len) /* nothing is no format, and head may be NULL */
-		return NULL;
+	*best = 0;
 	for (size_t i = 0; tl_importers[i]; i++) {
 		int certainty = tl_importers[i]->probe(head, len);
 
-		if (certainty > best) {
-			best = certainty;
+		if (certainty > *best) {
+			*best = certainty;
 			surest = tl_importers[i];
 		}
 	}
 	return surest;
+}
+
+const struct tl_importer *tl_importer_probe(const uint8_t *head, size_t len)
+{
+	const struct tl_importer *surest, *later;
+	int best, later_best;
+
+	if (!len) /* nothing is no format, and head may be NULL */
+		return NULL;
+	surest = find_surest(head, len < HEAD_SHORT ? len : HEAD_SHORT, &best);
+	if (best >= SURE || len <= HEAD_SHORT)
+		return surest;
+	later = find_surest(head, len, &later_best);
+	return later_best > best ? later : surest;
 }

@@ -11,7 +11,7 @@
 #include "reader.h"
 #include "strace_log.h"
 
-#define HOPELESS_LINES 1000u	    /* without one of a tracer's: not a log */
+#define HOPELESS_LINES 10000u	    /* without one of a tracer's: not a log */
 #define LONG_HEAD      (256u << 10) /* kept of a line that is too long: its begin */
 #define LONG_TAIL      (64u << 10)  /* and its end, where the result is */
 #define PEEK_BYTES     (64u << 10)

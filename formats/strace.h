@@ -155,6 +155,8 @@ bool strace_is_table_head(const char *text, size_t len);
 
 /* ---- recognising (strace_probe.c) ------------------------------------------------------------ */
 
+/* A whole call that begins with a time. */
+bool strace_is_call(const char *text, size_t len);
 int strace_probe(const uint8_t *head, size_t len);
 /* Without terminal control sequences (strace --color); `out` has room for len. */
 size_t strace_plain(char *out, const char *text, size_t len);

@@ -34,8 +34,7 @@ static int print_event(struct tl_sink *sink, const struct tl_event *ev, struct t
 static char *events_of(const char *text, size_t len)
 {
 	struct printer p = { .sink.emit = print_event };
-	const struct tl_importer *importer =
-		tl_importer_probe((const uint8_t *)text, len < 4096 ? len : 4096);
+	const struct tl_importer *importer = tl_importer_probe((const uint8_t *)text, len);
 	struct tl_import_result result;
 	struct tl_error err = { 0 };
 	struct tl_input *in;
@@ -277,6 +276,36 @@ static void fronts_of_containers_are_left_out(void **state)
 	(void)state;
 }
 
+static void a_log_may_begin_behind_a_screen_of_text(void **state)
+{
+	static const char words[] = "loading module of the app, please wait\n";
+	struct tl_text log = { 0 };
+	char *events;
+
+	(void)state;
+	for (int i = 0; i < 3000; i++)
+		tl_text_puts(&log, words);
+	for (int i = 0; i < 300; i++)
+		tl_text_puts(&log, AT "close(5) = 0 <0.000165>\n");
+	events = events_of(log.data, log.length);
+	assert_non_null(strstr(events, "name=\"close\""));
+	assert_non_null(strstr(events, "damaged count=3000"));
+	free(events);
+	tl_text_release(&log);
+}
+
+static void calls_between_lines_of_a_training_are_told(void **state)
+{
+	static const char log[] = "2026-11-30 17:00:01 INFO step 1 took 0.5 s\n"
+				  "2026-11-30 17:00:02 INFO step 2 took 0.5 s\n"
+				  "2026-11-30 17:00:03 INFO step 3 took 0.5 s\n" AT
+				  "close(5) = 0 <0.000165>\n" AT "close(6) = 0 <0.000165>\n";
+
+	(void)state;
+	check_has(log, " number=3 rank");
+	check_has(log, "skipped count=2 what=\"line of strace's");
+}
+
 static void colours_around_names_are_left_out(void **state)
 {
 	(void)state;
@@ -447,6 +476,8 @@ int main(void)
 		LOG_TEST(output_that_looks_like_an_end_is_none_before_the_real_one),
 		LOG_TEST(a_first_line_without_its_front_decides_nothing),
 		LOG_TEST(fronts_of_containers_are_left_out),
+		LOG_TEST(a_log_may_begin_behind_a_screen_of_text),
+		LOG_TEST(calls_between_lines_of_a_training_are_told),
 		LOG_TEST(colours_around_names_are_left_out),
 		LOG_TEST(a_byte_order_mark_is_no_part_of_the_first_line),
 		LOG_TEST(other_logs_are_refused_by_name),

@@ -106,6 +106,27 @@ size_t strace_front(unsigned indentation, const char *text, size_t len)
 	return at + runtime_time(text + at, len - at);
 }
 
+bool strace_is_call(const char *text, size_t len)
+{
+	struct strace_prefix prefix;
+	struct strace_body body;
+	struct strace_return result;
+
+	while (len && (text[len - 1] == ' ' || text[len - 1] == '\r'))
+		len--;
+	if (!len || !memmem(text, len, ") = ", 4))
+		return false;
+	strace_prefix(text, len, &prefix);
+	if (prefix.time == STRACE_NO_TIME)
+		return false;
+	strace_body(text + prefix.length, len - prefix.length, &body);
+	if (body.kind != STRACE_CALL)
+		return false;
+	strace_return(text + prefix.length + body.rest, len - prefix.length - body.rest, false,
+		      &result);
+	return result.end == STRACE_END_RETURNED && result.duration_ns >= 0;
+}
+
 /* ---- judging lines --------------------------------------------------------------------------- */
 
 struct judgement {
@@ -236,7 +257,9 @@ int strace_probe(const uint8_t *bytes, size_t len)
 	}
 	if (p.good == 0)
 		return p.tables ? 60 : p.weak && !p.bad ? 30 : 0;
-	return p.good + p.weak >= p.bad ? 90 : 40;
+	if (p.good + p.weak >= p.bad)
+		return 90;
+	return p.good >= p.bad / 64 ? 40 : 4; /* words may look like calls now and then */
 }
 
 /* ---- a first line that is not whole ---------------------------------------------------------- */

@@ -10,6 +10,7 @@
 #include <strings.h>
 
 #include "reader.h"
+#include "strace.h"
 
 #define SECOND_NS  INT64_C(1000000000)
 #define DAY_NS	   (86400 * SECOND_NS)
@@ -47,6 +48,7 @@ enum note {
 	NOTE_BACK,
 	NOTE_NULS,
 	NOTE_LONG,
+	NOTE_CALLS,
 	NOTE_COUNT
 };
 
@@ -69,6 +71,10 @@ static const struct {
 	[NOTE_BACK] = { TL_DIAGNOSTIC_NOTE,
 			"step numbers go back: an epoch or a restart begins there", "times" },
 	[NOTE_NULS] = { TL_DIAGNOSTIC_DAMAGED, "line with bytes that are no text", "lines" },
+	[NOTE_CALLS] = { TL_DIAGNOSTIC_SKIPPED,
+			 "line of strace's between those of a training: in a file of their own (strace "
+			 "-o) they are read",
+			 "lines" },
 	[NOTE_LONG] = { TL_DIAGNOSTIC_SKIPPED, "line longer than 65536 bytes", "lines" },
 };
 
@@ -622,6 +628,8 @@ static int read_piece(struct log *l, struct tl_sink *sink, const char *text, siz
 	if (ret < 0)
 		return ret;
 	has_time = take_time(l, &front.time, &time);
+	if (!say.is_step && strace_is_call(text, len))
+		note(l, NOTE_CALLS, line);
 	if (!say.is_step)
 		return read_trouble(l, sink, &front, has_time, time, line, err);
 	if (is_end && say.duration_end >= l->plain.length) {

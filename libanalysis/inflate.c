@@ -14,7 +14,7 @@
 #include "memory.h"
 
 #define CHUNK	 (128u << 10)
-#define PEEK_MAX 4096u
+#define PEEK_MAX (256u << 10)
 /* Text logs reach some 100:1, zeros in gzip 1000:1; zstd and xz can make terabytes of nothing. */
 #define RATIO_MAX	    2000u
 #define RATIO_FREE_BYTES    (64u << 20) /* below this no ratio is judged */

@@ -31,7 +31,7 @@ void tl_inflater_close(struct tl_inflater *inflater); /* accepts NULL */
 /* Plain bytes; *got short only at the end. */
 int tl_inflater_read(struct tl_inflater *inflater, uint8_t *out, size_t want, size_t *got,
 		     struct tl_error *err);
-/* The first plain bytes without consuming them; want <= 4096. Only before the first read. */
+/* The first plain bytes without consuming them; want <= 262144. Only before the first read. */
 int tl_inflater_peek(struct tl_inflater *inflater, size_t want, const uint8_t **data, size_t *len,
 		     struct tl_error *err);
 /* Why the plain bytes are not all there are, or what followed them; NULL: all is well. */

@@ -15,7 +15,7 @@
 #include "memory.h"
 #include "spool.h"
 
-#define HEAD_SIZE	  4096u
+#define HEAD_SIZE	  (256u << 10)
 #define BUFFER_SIZE	  (1u << 20)
 #define FINGERPRINT_PIECE (256u << 10) /* of the begin, two places between, and the end */
 
@@ -149,14 +149,21 @@ static int read_at(struct tl_input *in, uint64_t offset, void *out, size_t want,
 
 static int start_stream(struct tl_input *in, struct tl_error *err)
 {
+	const size_t first = 4096; /* enough for a magic, and not too much for the inflater */
 	enum tl_compression kind;
-	int ret = read_fully(in, in->head, HEAD_SIZE, &in->head_length, err);
+	size_t more;
+	int ret = read_fully(in, in->head, first, &in->head_length, err);
 
 	if (ret < 0)
 		return ret;
 	kind = tl_compression_of(in->head, in->head_length);
-	if (kind == TL_COMPRESSION_NONE)
-		return TL_OK;
+	if (kind == TL_COMPRESSION_NONE) {
+		if (in->head_length < first)
+			return TL_OK;
+		ret = read_fully(in, in->head + first, HEAD_SIZE - first, &more, err);
+		in->head_length += more;
+		return ret;
+	}
 	ret = tl_inflater_open(&in->inflater, kind, in->head, in->head_length, pull_compressed, in,
 			       err);
 	in->head_length = 0;

@@ -32,7 +32,7 @@ bool tl_input_is_directory(const struct tl_input *in);
 bool tl_input_is_compressed(const struct tl_input *in);
 int64_t tl_input_modified_ns(const struct tl_input *in); /* file date, Unix ns; 0 unknown */
 
-/* The first bytes, inflated: up to 4096, less only if the input is shorter. Borrowed. */
+/* The first bytes, inflated: up to 262144, less only if the input is shorter. Borrowed. */
 int tl_input_head(struct tl_input *in, const uint8_t **data, size_t *len, struct tl_error *err);
 
 /* Size in bytes after inflating; spools what has no size. */
