@@ -214,6 +214,7 @@ struct source_options {
 	const char *host;		    /* machine that was recorded; NULL: not given */
 	const char *args, *date, *timezone; /* of logs, as given; NULL: not */
 	int64_t pid;			    /* 0: not given */
+	struct string_list pid_maps;	    /* of recordings from inside a container */
 };
 #define SOURCE_OPTIONS(type, member)                                                                    \
 	FILE_NAME(type, member.symfs, 0, "symfs", "DIR",                                                \

@@ -26,6 +26,10 @@ static const struct command_option options[] = {
 	STRING(struct import_options, sources.host, 0, "host", "NAME",
 	       "the machine that was recorded, where the recordings do not say it; default: the "
 	       "case's only one"),
+	STRINGS(struct import_options, sources.pid_maps, 0, "pid-map", "MAP",
+		"the recordings are from inside a container: its numbers of threads and those of the "
+		"host, as INNER:HOST,INNER:HOST, or a file of lines 'NSpid: HOST INNER' from "
+		"/proc/PID/task/TID/status; may be repeated"),
 	SOURCE_OPTIONS(struct import_options, sources),
 	HEADING("for logs of system calls"),
 	CALL_LOG_OPTIONS(struct import_options, sources),
@@ -41,6 +45,9 @@ static const struct command_example examples[] = {
 	  "name addresses by the binaries that 'perf archive' packed on the other machine" },
 	{ "traceloom import -o run.db --pid 4242 --date 2026-11-29 --timezone +08:00 trace.log",
 	  "add the log of 'strace -T -tt -p 4242 -o trace.log'" },
+	{ "cat /proc/$(pidof python)/task/*/status > ids && traceloom import -o run.db --pid-map ids "
+	  "trace.log",
+	  "add a log of strace from inside a container; the numbers are read outside" },
 	{ NULL, NULL },
 };
 

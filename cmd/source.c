@@ -19,6 +19,7 @@
 #include "captured.h"
 #include "formats.h"
 #include "memory.h"
+#include "pid_map.h"
 #include "reader.h"
 #include "tally.h"
 
@@ -36,6 +37,7 @@ struct walk {
 	const char **caches;
 	struct tl_archive **archives;
 	size_t cache_count, archive_count;
+	struct tl_pid_map pid_map;	 /* empty: numbers stay as they are */
 	const struct captured *captured; /* the recorded folder that is being walked; NULL: none */
 };
 
@@ -125,6 +127,37 @@ static int open_caches(struct walk *walk, struct tl_error *err)
 	return ret;
 }
 
+/* A list as given, or the file that holds it. */
+static int add_pid_map(struct tl_pid_map *map, const char *given, struct tl_error *err)
+{
+	const size_t size_max = TL_INPUT_WINDOW_MAX; /* the threads of any machine */
+	struct tl_input *in = NULL;
+	const uint8_t *data;
+	size_t length = strlen(given);
+	int ret;
+
+	if (length && strspn(given, "0123456789:,") == length)
+		return tl_pid_map_add(map, given, length, err);
+	ret = tl_input_open(&in, given, err);
+	if (ret == TL_OK)
+		ret = tl_input_window(in, 0, size_max, &data, &length, err);
+	if (ret == TL_OK)
+		ret = tl_pid_map_add(map, (const char *)data, length, err);
+	tl_error_source(err, given);
+	tl_input_close(in);
+	return ret;
+}
+
+static int open_pid_maps(struct walk *walk, struct tl_error *err)
+{
+	const struct string_list *given = &walk->request->sources->pid_maps;
+	int ret = TL_OK;
+
+	for (size_t i = 0; i < given->count && ret == TL_OK; i++)
+		ret = add_pid_map(&walk->pid_map, given->items[i], err);
+	return ret;
+}
+
 static int walk_begin(struct walk *walk, struct tl_store *store, const struct case_request *request,
 		      struct tl_error *err)
 {
@@ -135,6 +168,8 @@ static int walk_begin(struct walk *walk, struct tl_store *store, const struct ca
 	walk->request = request;
 	if (home && *home)
 		snprintf(walk->home_cache, sizeof(walk->home_cache), "%s/.debug", home);
+	if (open_pid_maps(walk, err) < 0)
+		return err->status;
 	return open_caches(walk, err);
 }
 
@@ -144,6 +179,7 @@ static void walk_end(struct walk *walk)
 		tl_archive_close(walk->archives[i]);
 	free(walk->archives);
 	free(walk->caches);
+	tl_pid_map_release(&walk->pid_map);
 }
 
 /* ---- one source --------------------------------------------------------------------------- */
@@ -274,6 +310,7 @@ static int import_source(struct walk *walk, struct tl_input *in, struct tl_input
 	struct tl_import_result result;
 	struct tl_writer *writer = NULL;
 	struct progress progress;
+	struct tl_pid_map_sink turned;
 	struct tally tally;
 	int ret;
 
@@ -299,7 +336,11 @@ static int import_source(struct walk *walk, struct tl_input *in, struct tl_input
 	}
 	progress_begin(&progress, description.path);
 	import_options.progress_payload = &progress;
-	ret = tl_import(importer, in, &import_options, &tally.sink, &result, err);
+	tl_pid_map_sink_init(&turned, &walk->pid_map, &tally.sink);
+	ret = tl_import(importer, in, &import_options,
+			walk->pid_map.count ? &turned.sink : &tally.sink, &result, err);
+	if (ret == TL_OK && walk->pid_map.count)
+		ret = tl_pid_map_sink_finish(&turned, err);
 	if (ret == TL_OK && signals_stopped())
 		ret = tl_fail(err, TL_STOPPED, "stopped");
 	if (ret == TL_OK)
