@@ -4,6 +4,7 @@
 #include "output.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -136,7 +137,8 @@ static const struct column columns[] = {
 	{ "clock_method", "mapping", COLUMN_TEXT, false },
 	{ "is_set", "by hand", COLUMN_FLAG, true },
 	{ "clock_offset_ns", "offset", COLUMN_DURATION, false },
-	{ "clock_slope", "slope", COLUMN_REAL, false },
+	{ "clock_slope", "slope", COLUMN_REAL, true },
+	{ "clock_drift_ppm", "drift (ppm)", COLUMN_REAL, false },
 	{ "clock_residual_ns", "residual", COLUMN_DURATION, false },
 	{ "reference_id", "against", COLUMN_INTEGER, false },
 	{ "match_count", "matches", COLUMN_INTEGER, false },
@@ -167,6 +169,7 @@ static int print_clock(struct output *output, const struct tl_clock *c, struct t
 		cell_flag(c->is_set),
 		cell_integer(c->offset_ns),
 		cell_real(c->slope),
+		cell_real(round((c->slope - 1) * 1e9) / 1e3),
 		cell_if(c->residual_ns >= 0, c->residual_ns),
 		cell_if(c->reference_id, c->reference_id),
 		cell_if(c->match_count >= 0, c->match_count),

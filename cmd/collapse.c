@@ -407,6 +407,22 @@ static int fold_one(const struct collapse_options *opt, struct tl_store *store,
 			      : tl_fold(store, question, out, err);
 }
 
+/* Samples are laid beside steps only if their clocks are good enough for it. */
+static int check_clocks(const struct collapse_options *opt, struct tl_store *store,
+			const char *which, struct tl_error *err)
+{
+	struct tl_clock_join join;
+	int ret = tl_clock_join_steps(store, which,
+				      opt->syscalls ? TL_CLOCK_DATA_CALLS : TL_CLOCK_DATA_SAMPLES,
+				      &join, err);
+
+	if (ret == TL_OK && !join.is_allowed)
+		return tl_fail(err, TL_NOTHING, "%s", join.text);
+	if (ret == TL_OK && join.source_count > 1 && !opt->sources.is_quiet)
+		tell("%s", join.text);
+	return ret;
+}
+
 static int fold_steps(const struct collapse_options *opt, struct tl_store *store,
 		      struct tl_fold_options question, const char *which, struct tl_folded *out,
 		      size_t *step_count, struct tl_error *err)
@@ -415,6 +431,8 @@ static int fold_steps(const struct collapse_options *opt, struct tl_store *store
 	int ret = tl_steps_ranges(store, which, &ranges, &question.range_count, step_count, err);
 
 	question.ranges = ranges;
+	if (ret == TL_OK && !opt->trace_ops) /* these are of the steps' own source */
+		ret = check_clocks(opt, store, which, err);
 	if (ret == TL_OK)
 		ret = fold_one(opt, store, &question, out, err);
 	free(ranges);

@@ -156,6 +156,9 @@ static int ask(const struct syscalls_options *opt, struct tl_store *store,
 	} else if (ret < 0) {
 		*err = none;
 	} else {
+		if (calls.clock[0] && !opt->sources.is_quiet)
+			tell("%s%s", calls.is_clock_refused ? "not judged by steps: " : "",
+			     calls.clock);
 		ret = syscalls_print(store, &calls, &layout, err);
 		if (ret == TL_OK)
 			ret = opt->is_check ? check(&calls, check_cost_ns) : EXIT_DONE;

@@ -44,6 +44,7 @@ void tl_clocks_release(struct tl_clocks *clocks);
 struct tl_clock_join {
 	bool is_allowed;	     /* the residual is at most a tenth of the effect */
 	enum tl_clock_method method; /* the least sure of those that the join rests on */
+	size_t source_count;	     /* 1: there is nothing to join */
 	int64_t residual_ns;	     /* of the two sources that are worst known; -1 unknown */
 	char text[600];		     /* method and residual; or why not, and what would help */
 };
@@ -55,6 +56,14 @@ struct tl_clock_join {
  */
 int tl_clock_join(struct tl_store *store, const int64_t *source_ids, size_t count,
 		  int64_t effect_ns, struct tl_clock_join *out, struct tl_error *err);
+
+/*
+ * The same for what happened during training steps, `which` as in tl_steps_ranges or NULL for all: the
+ * sources that tell of these steps with those that have the data, for an effect of a median step.
+ */
+enum tl_clock_data { TL_CLOCK_DATA_SAMPLES, TL_CLOCK_DATA_CALLS };
+int tl_clock_join_steps(struct tl_store *store, const char *which, enum tl_clock_data data,
+			struct tl_clock_join *out, struct tl_error *err);
 
 /*
  * Maps one source as the caller says: Unix time = slope * source time + offset_ns; with a reference

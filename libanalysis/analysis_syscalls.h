@@ -161,13 +161,20 @@ struct tl_syscalls {
 	uint64_t idle_thread_count, hanging_count;
 	uint64_t call_count, error_count, outside_count; /* outside: of what was asked for */
 	uint64_t step_count, good_step_count, slow_step_count;
+	/*
+	 * Where steps and calls are of several sources: what tl_clock_join says of them, else "". Where
+	 * they may not be joined, the calls were judged as if no steps were known.
+	 */
+	char clock[600];
+	bool is_clock_refused;
 	bool has_times;
 	int64_t begin_ns, end_ns; /* of the calls counted */
 	void *memory;
 };
 
 /*
- * TL_NOTHING when the case has no calls, none is left by the options, or no such steps are known.
+ * TL_NOTHING when the case has no calls, none is left by the options, no such steps are known, or
+ * clocks are too uncertain to say which calls were in them.
  * Release what it returns.
  */
 int tl_syscalls(struct tl_store *store, const struct tl_syscall_options *opt,

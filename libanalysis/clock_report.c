@@ -295,6 +295,7 @@ int tl_clock_join(struct tl_store *store, const int64_t *source_ids, size_t coun
 	j = judge(&clocks, source_ids, count);
 	out->method = j.way.method;
 	out->residual_ns = j.way.residual_ns;
+	out->source_count = j.source_count;
 	out->is_allowed = !j.a || effect_ns <= 0 ||
 			  (j.way.residual_ns >= 0 && j.way.residual_ns <= effect_ns / 10);
 	say(&j, effect_ns, out);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "memory.h"
 #include "ranges.h"
 #include "reader.h"
 #include "store.h"
@@ -111,4 +112,87 @@ int tl_steps_ranges(struct tl_store *store, const char *which, struct tl_time_ra
 	*out = ranges.ranges; /* the caller's now */
 	*count = ranges.count;
 	return TL_OK;
+}
+
+/* ---- may they be laid beside what others recorded? ---- */
+
+#define CHOSEN \
+	"ts NOT NULL AND CASE WHEN ?1 IS NULL THEN number BETWEEN ?2 AND ?3 ELSE class = ?1 END"
+
+static void bind_choice(struct tl_statement *st, const struct choice *choice)
+{
+	tl_bind_text(st, 1, choice->class_, choice->class_ ? strlen(choice->class_) : 0);
+	tl_bind_i64(st, 2, choice->first);
+	tl_bind_i64(st, 3, choice->last);
+}
+
+static int median_step(struct tl_store *store, const struct choice *choice, int64_t *ns,
+		       struct tl_error *err)
+{
+	struct tl_statement *st;
+	int ret = tl_statement_open(&st, store,
+				    "SELECT dur FROM step WHERE " CHOSEN
+				    " ORDER BY dur LIMIT 1 OFFSET (SELECT count(*) FROM step "
+				    "WHERE " CHOSEN ") / 2",
+				    "dur", err);
+
+	*ns = 0;
+	if (ret < 0)
+		return ret;
+	bind_choice(st, choice);
+	ret = tl_statement_step(st, err);
+	if (ret > 0)
+		*ns = tl_column_i64(st, 0);
+	tl_statement_close(st);
+	return ret < 0 ? ret : TL_OK;
+}
+
+/* Sources of the steps, and of the data; each once. */
+static int find_sources(struct tl_store *store, const struct choice *choice, const char *sql,
+			int64_t **sources, size_t *count, struct tl_error *err)
+{
+	struct tl_statement *st;
+	size_t capacity = 0;
+	int ret = tl_statement_open(&st, store, sql, "source_id", err);
+
+	*sources = NULL;
+	*count = 0;
+	if (ret == TL_OK)
+		bind_choice(st, choice);
+	while (ret >= 0 && (ret = tl_statement_step(st, err)) > 0) {
+		int status = tl_grow(sources, &capacity, *count + 1, err);
+
+		if (status == TL_OK)
+			(*sources)[(*count)++] = tl_column_i64(st, 0);
+		ret = status < 0 ? status : ret;
+	}
+	tl_statement_close(st);
+	return ret;
+}
+
+int tl_clock_join_steps(struct tl_store *store, const char *which, enum tl_clock_data data,
+			struct tl_clock_join *out, struct tl_error *err)
+{
+	static const char *const sql[] = {
+		[TL_CLOCK_DATA_SAMPLES] =
+			"SELECT source_id FROM step WHERE " CHOSEN " UNION SELECT source_id FROM "
+			"event WHERE sample_count > 0 ORDER BY source_id",
+		[TL_CLOCK_DATA_CALLS] =
+			"SELECT source_id FROM step WHERE " CHOSEN
+			" UNION SELECT source_id FROM call_block ORDER BY source_id",
+	};
+	struct choice choice = { .first = INT64_MIN, .last = INT64_MAX };
+	int64_t *sources = NULL, effect_ns;
+	size_t count;
+	int ret = which ? parse_choice(which, &choice, err) : TL_OK;
+
+	if (ret == TL_OK)
+		ret = median_step(store, &choice, &effect_ns, err);
+	if (ret == TL_OK)
+		ret = find_sources(store, &choice, sql[data], &sources, &count, err);
+	/* where there are no such steps, nothing is joined */
+	if (ret == TL_OK)
+		ret = tl_clock_join(store, sources, effect_ns ? count : 0, effect_ns, out, err);
+	free(sources);
+	return ret;
 }

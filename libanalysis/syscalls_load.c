@@ -330,6 +330,32 @@ static int load_steps(struct tl_syscall_question *q, struct tl_error *err)
 	return ret;
 }
 
+/* Calls are laid beside steps only if their clocks are good enough for it. */
+static int check_clocks(struct tl_syscall_question *q, struct tl_error *err)
+{
+	struct tl_clock_join join;
+	int ret;
+
+	if (!q->step_count)
+		return TL_OK;
+	ret = tl_clock_join_steps(q->store, q->opt->steps, TL_CLOCK_DATA_CALLS, &join, err);
+	if (ret == TL_OK && join.source_count > 1)
+		snprintf(q->out->clock, sizeof(q->out->clock), "%s", join.text);
+	if (ret < 0 || join.is_allowed)
+		return ret;
+	if (q->opt->steps)
+		return tl_fail(err, TL_NOTHING, "%s", join.text);
+	q->out->is_clock_refused = true;
+	q->step_count = 0;
+	q->out->step_count = q->out->good_step_count = q->out->slow_step_count = 0;
+	tl_ranges_release(&q->all_steps);
+	tl_ranges_release(&q->good_steps);
+	q->has_good = q->is_in_steps = false;
+	for (size_t i = 0; i < q->thread_count; i++)
+		q->threads[i].is_step_thread = false;
+	return TL_OK;
+}
+
 static int add_all(struct tl_ranges *out, const struct tl_time_range *ranges, size_t count,
 		   struct tl_error *err)
 {
@@ -521,6 +547,8 @@ int tl_syscalls_load(struct tl_syscall_question *q, struct tl_error *err)
 		ret = load_sources(q, err);
 	if (ret == TL_OK)
 		ret = load_steps(q, err);
+	if (ret == TL_OK)
+		ret = check_clocks(q, err);
 	if (ret == TL_OK)
 		ret = load_asked(q, err);
 	if (ret == TL_OK && q->is_in_steps) {
