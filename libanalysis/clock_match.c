@@ -18,7 +18,8 @@
 #define DRIFT_ERRORS   5      /* a slope is sure when it is so many times its error */
 #define LEAD_MAX_NS    100000 /* a tracer at its fastest sees a call begin no earlier */
 #define RIVAL_MAX      0.6    /* of the best one's matches */
-#define SHARE_MIN      0.5    /* of the happenings in the overlap */
+#define RIVAL_FAR      0.3
+#define SHARE_MIN      0.5 /* of the happenings in the overlap */
 #define DISAGREE_MAX   0.25
 #define NEIGHBOURS_MAX 256    /* looked at around a time: hostile inputs have any number */
 #define LONG_NS	       200000 /* waits, see clock_vote.c */
@@ -403,8 +404,13 @@ static int settle_drift(struct trial *t, const struct tl_clock_thread *threads, 
 
 /* ---- the verdict ---- */
 
-static void judge(const struct trial *best, struct tl_clock_match *out)
+static void judge(const struct trial *best, enum tl_clock_relation relation,
+		  struct tl_clock_match *out)
 {
+	/* not every wait is a sleep, nor every span one call: there it is the rival that tells */
+	double share = relation == TL_RELATION_WAIT && out->rival_ratio < RIVAL_FAR ? SHARE_MIN / 2
+										    : SHARE_MIN;
+
 	out->match_count = best->matches;
 	out->overlap_count = best->overlap;
 	out->disagreement_count = best->disagreements;
@@ -424,7 +430,7 @@ static void judge(const struct trial *best, struct tl_clock_match *out)
 			"ambiguous: %zu happenings match, but %zu are called otherwise at the same "
 			"time",
 			best->matches, best->disagreements);
-	else if ((double)best->matches < SHARE_MIN * (double)best->overlap)
+	else if ((double)best->matches < share * (double)best->overlap)
 		snprintf(out->trouble, sizeof(out->trouble),
 			 "ambiguous: only %zu of %zu happenings match at the best offset",
 			 best->matches, best->overlap);
@@ -441,7 +447,7 @@ static int conclude(struct trial *best, const struct tl_clock_thread *threads, s
 
 	if (best->matches)
 		ret = settle_drift(best, threads, count, relation, err);
-	judge(best, out);
+	judge(best, relation, out);
 	if (ret == TL_OK && best->matches)
 		ret = find_middle(best, relation, &middle, out, err);
 	out->offset_ns = best->candidate.offset_ns + middle;

@@ -19,6 +19,7 @@ struct source {
 	int64_t own_residual; /* of what it says itself; -1 unknown */
 	char *path, *host, *boot;
 	bool has_times, is_sure, is_mapped;
+	bool is_told_by; /* a person said how it lies to another source: no measure for that one */
 	/* the best match so far */
 	struct tl_clock_claim claim;
 	bool has_claim;
@@ -47,11 +48,13 @@ static const char source_sql[] =
 			   "s.clock_offset_ns AS offset, s.clock_slope AS slope, "
 			   "(SELECT count(*) FROM clock_claim c WHERE c.source_id = s.source_id AND "
 			   "(c.is_set OR c.method IN ('exact', 'anchored'))) AS sure, "
+			   "EXISTS(SELECT 1 FROM clock_claim c WHERE c.source_id = s.source_id AND "
+			   "c.is_set AND c.reference_id NOT NULL) AS told, "
 			   "(SELECT residual_ns FROM clock_claim c WHERE c.source_id = s.source_id AND "
-			   "c.method IN ('told', 'assumed') ORDER BY c.method DESC LIMIT 1) AS residual "
+			   "NOT c.is_set AND c.method IN ('told', 'assumed') ORDER BY c.method DESC LIMIT 1) AS residual "
 			   "FROM source s";
 static const char source_columns[] =
-	"source fingerprint size path host boot first last offset slope sure residual";
+	"source fingerprint size path host boot first last offset slope sure told residual";
 enum {
 	SOURCE_ID,
 	SOURCE_FINGERPRINT,
@@ -64,6 +67,7 @@ enum {
 	SOURCE_OFFSET,
 	SOURCE_SLOPE,
 	SOURCE_SURE,
+	SOURCE_TOLD,
 	SOURCE_RESIDUAL
 };
 
@@ -94,6 +98,7 @@ static int add_source(struct pairs *p, struct tl_statement *st, struct tl_error 
 	s->first_ts = tl_column_i64(st, SOURCE_FIRST);
 	s->last_ts = tl_column_i64(st, SOURCE_LAST);
 	s->is_sure = s->is_mapped = tl_column_i64(st, SOURCE_SURE) > 0;
+	s->is_told_by = tl_column_i64(st, SOURCE_TOLD) != 0;
 	s->own_residual =
 		tl_column_is_null(st, SOURCE_RESIDUAL) ? -1 : tl_column_i64(st, SOURCE_RESIDUAL);
 	ret = copy_text(p, st, SOURCE_PATH, &s->path, err);
@@ -266,6 +271,7 @@ static int try_pair(struct pairs *p, struct source *s, const struct source *refe
 		    struct tl_error *err)
 {
 	bool is_found = false;
+	size_t most = 0; /* matches of what came nearest: that is told */
 	int ret = TL_OK;
 
 	for (size_t i = 0; i < 2 * sizeof(ways) / sizeof(ways[0]) && !is_found && ret == TL_OK;
@@ -284,9 +290,11 @@ static int try_pair(struct pairs *p, struct source *s, const struct source *refe
 			continue;
 		if (match.is_found)
 			ret = take_match(p, s, reference, way, &match, is_outer, err);
-		else if (!s->has_claim && !s->trouble[0])
-			snprintf(s->trouble, sizeof(s->trouble), "not matched to %.100s: %s",
-				 reference->path, match.trouble);
+		else if (!s->has_claim && (!s->trouble[0] || match.match_count > most))
+			snprintf(s->trouble, sizeof(s->trouble), "not matched to %.100s by %s: %s",
+				 reference->path, way->what, match.trouble);
+		if (match.match_count > most)
+			most = match.match_count;
 		is_found = match.is_found;
 	}
 	return ret;
@@ -307,7 +315,7 @@ static int spread(struct pairs *p, bool *has_spread, struct tl_error *err)
 			bool *is_tried = &p->is_tried[i * p->count + k];
 
 			if (i == k || *is_tried || !p->sources[k].is_mapped ||
-			    !can_meet(s, &p->sources[k]))
+			    p->sources[k].is_told_by || !can_meet(s, &p->sources[k]))
 				continue;
 			*is_tried = true;
 			ret = try_pair(p, s, &p->sources[k], err);
@@ -341,6 +349,7 @@ static bool choose_measure(struct pairs *p, size_t *next)
 static int put_trouble(struct pairs *p, const struct source *s, struct tl_error *err)
 {
 	const char *text = s->trouble;
+	bool is_measure = false;
 	struct tl_statement *st;
 	int ret = tl_statement_open(&st, p->store,
 				    "UPDATE source SET clock_trouble = ? WHERE source_id = ?", NULL,
@@ -348,7 +357,10 @@ static int put_trouble(struct pairs *p, const struct source *s, struct tl_error 
 
 	if (ret < 0)
 		return ret;
-	if (!s->is_sure && !s->has_claim && s->has_times && p->count > 1 && !text[0])
+	for (size_t i = 0; i < p->count; i++)
+		is_measure |= p->sources[i].has_claim &&
+			      p->sources[i].claim.reference_id == s->view.source_id;
+	if (!s->is_sure && !s->has_claim && !is_measure && s->has_times && p->count > 1 && !text[0])
 		text = "no other source saw its threads do the same";
 	tl_bind_text(st, 1, text[0] ? text : NULL, strlen(text));
 	tl_bind_i64(st, 2, s->view.source_id);

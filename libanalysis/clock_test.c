@@ -176,6 +176,20 @@ static void a_reference_takes_along_what_rests_on_it(void **state)
 	assert_int_equal(value("SELECT first_ts FROM source WHERE source_id = 2"), 6025);
 }
 
+static void what_is_told_against_a_source_is_no_measure_for_it(void **state)
+{
+	const struct tl_clock_setting setting = {
+		.source_id = 2, .reference_id = 1, .offset_ns = 70, .residual_ns = -1
+	};
+
+	(void)state;
+	import("a", TL_CLOCK_ASSUMED, 100, -1);
+	import("b", TL_CLOCK_EXACT, 0, 0);
+	assert_int_equal(tl_clock_set(store, &setting, &err), TL_OK);
+	assert_int_equal(value("SELECT first_ts FROM source WHERE source_id = 1"), 1100);
+	assert_int_equal(value("SELECT first_ts FROM source WHERE source_id = 2"), 1170);
+}
+
 static void references_in_a_circle_are_passed_over(void **state)
 {
 	(void)state;
@@ -269,6 +283,7 @@ int main(void)
 		TEST(what_a_person_says_is_kept_until_it_is_released),
 		TEST(a_slope_moves_the_times_inside_blocks_too),
 		TEST(a_reference_takes_along_what_rests_on_it),
+		TEST(what_is_told_against_a_source_is_no_measure_for_it),
 		TEST(references_in_a_circle_are_passed_over),
 		TEST(times_that_overflow_wrap_and_come_back),
 		TEST(one_source_may_always_be_asked),

@@ -651,6 +651,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	check(tl_store_open_temporary(&store, &err), &err, "open");
 	import(s, store);
 	import(s, store);
+	check(tl_clock_settle(store, &err), &err, "settle");
 	ask(s, store);
 	tl_store_close(store);
 	free(s);
