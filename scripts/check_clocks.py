@@ -14,6 +14,7 @@ import json
 import os
 import random
 import re
+import sqlite3
 import struct
 import subprocess
 import sys
@@ -186,6 +187,56 @@ def one(recordings, rng, folder, is_shuffled):
         '; '.join(filter(None, (c['clock_trouble'] for c in clocks.values())))
 
 
+def check_sleeps(folder):
+    """The whole case: what perf saw asleep lies in calls of strace, as mapped."""
+    case = os.path.join(folder, 'sleeps.db')
+    subprocess.run([program, 'import', '-q', '--no-symbols', '-o', case] +
+                   [os.path.join(root, 'sleeps', name) for name in ('perf.data.gz', 'strace.log.gz')], check=True)
+    db = sqlite3.connect(case)
+    residual, = db.execute('SELECT max(clock_residual_ns) FROM source').fetchone()
+    slack = residual + 100000  # strace's own work lies between the time that it writes and what it measures
+    sleeps = db.execute("""SELECT w.thread_id, w.ts, w.ts + w.dur FROM thread_state w WHERE w.state = 'sleeping'
+        AND w.dur > 300000 AND w.ts > (SELECT first_ts FROM source WHERE importer = 'strace')
+        AND w.thread_id IN (SELECT thread_id FROM syscall) ORDER BY w.ts""").fetchall()
+    inside = 0
+    for thread, begin, end in sleeps:
+        inside += db.execute("""SELECT count(*) FROM syscall WHERE thread_id = ? AND ts - ? <= ? AND
+            (dur IS NULL OR ts + dur + ? >= ?)""", (thread, residual, begin, slack, end)).fetchone()[0] > 0
+    db.close()
+    print(f'# {inside} of {len(sleeps)} sleeps lie in a call; residual {residual / 1e3:.1f} us')
+    return len(sleeps) > 100 and inside >= 0.98 * len(sleeps)
+
+
+def check_spans(recordings, rng, folder):
+    """A profiler's spans around calls, on a clock of its own, are matched with perf."""
+    recording = recordings[0]
+    base = unix_ns(LINE.match(recording.lines[0]).group(3)) - 10**9 * rng.randint(5, 50)
+    events = []
+    for line in recording.lines:
+        m = LINE.match(line)
+        took = re.search(r'<(\d+\.\d+)>$', line)
+        if not m or not took or 'resumed' in line:
+            continue
+        begin = unix_ns(m.group(3)) - base - rng.randint(1000, 9000)
+        duration = round(float(took.group(1)) * 1e9) + rng.randint(20000, 50000)
+        events.append({'ph': 'X', 'pid': int(m.group(1)), 'tid': int(m.group(1)), 'name': f'op{len(events) % 7}',
+                       'cat': 'cpu_op', 'ts': begin / 1e3, 'dur': duration / 1e3})
+    paths = [os.path.join(folder, name) for name in ('spans.json', 'perf.data', 'spans.db')]
+    with open(paths[0], 'w') as trace:
+        json.dump({'traceEvents': events}, trace)
+    with open(paths[1], 'wb') as perf:
+        perf.write(recording.perf)
+    subprocess.run([program, 'import', '-q', '--no-symbols', '-o', paths[2]] + paths[:2], check=True)
+    out = subprocess.run([program, 'align', '--json', paths[2]], check=True, capture_output=True)
+    clocks = {c['importer'] == 'perf': c for c in json.loads(out.stdout)['clocks']}
+    error = (clocks[True]['clock_offset_ns'] - recording.offset) - (clocks[False]['clock_offset_ns'] - base)
+    match = [c for c in clocks.values() if c['clock_method'] == 'matched']
+    print(f'# {len(events)} spans: {match[0]["match_count"] if match else 0} matches, error '
+          f'{error / 1e3:.1f} us, residual {match[0]["clock_residual_ns"] / 1e3 if match else 0:.1f} us '
+          f'{[c["clock_trouble"] for c in clocks.values() if c["clock_trouble"]]}')
+    return bool(match) and abs(error) <= match[0]['clock_residual_ns'] + 50000
+
+
 def main():
     rng = random.Random(seed)
     recordings = [Recording(name) for name in ('load', 'shells', 'files')]
@@ -209,6 +260,8 @@ def main():
                 print(f'# cut {cut} of {recording.name}, {own} lines: wrong by {error / 1e3:.1f} us, '
                       f'residual {match["clock_residual_ns"] / 1e3:.1f} us, '
                       f'{match["match_count"]} matches, second best {match["rival_ratio"]:.2f}')
+        sleeps_agree = check_sleeps(folder)
+        spans_match = check_spans(recordings, rng, folder)
         shuffled = [one(recordings, rng, folder, True) for _ in range(max(cuts // 10, 5))]
     errors.sort()
     residuals.sort()
@@ -220,6 +273,8 @@ def main():
     for what, good in ((f'at least 95 % of {cuts} cuts are matched within 50 us', found >= 0.95 * cuts),
                        ('no wrong match is taken for sure', wrong == 0),
                        ('the error is within the residual', beyond == 0),
+                       ('sleeps that perf saw lie in calls that strace saw', sleeps_agree),
+                       ('spans of a profiler are matched with calls', spans_match),
                        ('shuffled names match nothing', not any(s[2] for s in shuffled))):
         print(f'{"ok" if good else "not ok"} - clocks: {what}')
     for recording, own, match, error, trouble in shuffled:

@@ -2,7 +2,7 @@
 # update_readme.sh PROGRAM - renews what README.md shows of the program: the text between lines
 # "<!-- NAME:begin -->" and "<!-- NAME:end -->".
 #
-# NAME is help (what 'traceloom help' prints), demo (what make demo prints), steps (a log of
+# NAME is help (what 'traceloom help' prints), align (two recordings put on one clock), demo (what make demo prints), steps (a log of
 # testdata asked which steps were slow), breakdown and ranks (traces of testdata), explain (a planted case
 # asked why), syscalls (one asked which system calls cost time), sql (questions to a recording of testdata),
 # capture (what capture.sh --help prints), rates (counters of a recorded folder), or a table that make bench
@@ -29,6 +29,10 @@ if sh scripts/demo.sh "$program" >"$work/output" 2>&1; then
 else
 	echo "update_readme.sh: the demo failed; its output stays as it was" >&2
 fi
+{
+	echo '$ traceloom align perf.data.gz strace.log.gz'
+	(cd testdata/clock/load && "$program" align -q perf.data.gz strace.log.gz)
+} 2>&1 | fenced >"$work/align"
 {
 	echo '$ traceloom steps train.log'
 	(cd testdata/training_log/checkpoint && "$program" steps train.log)
