@@ -25,13 +25,13 @@ show() {
 }
 
 show 20 import -o "$out/demo.db" --buildid-dir $planted/buildid $planted/compaction/case
-show 30 steps --rank 0 "$out/demo.db"
+show 27 steps --rank 0 "$out/demo.db"
 show 13 syscalls --steps slow --thread trainload --top 3 "$out/demo.db"
 printf '\nStep 22 is the checkpoint itself; what is slow in the steps behind it?\n'
 say collapse -e cpu-clock/freq=199/ --steps 23-30 --comm trainload "$out/demo.db" '>' "$out/slow.folded"
 { "$program" collapse -e cpu-clock/freq=199/ --steps 23-30 --comm trainload "$out/demo.db" >"$out/slow.folded"; } 2>&1
 printf '\nThe heaviest stacks of %s:\n' "$out/slow.folded"
-awk '{ print $NF, $0 }' "$out/slow.folded" | sort -k 1,1nr -k 2 | head -n 8 | sed 's/^[0-9]* //'
+awk '{ print $NF, $0 }' "$out/slow.folded" | sort -k 1,1nr -k 2 | head -n 5 | sed 's/^[0-9]* //'
 show 6 thp "$out/demo.db"
 printf '\nTo draw the stacks, with flamegraph.pl of https://github.com/brendangregg/FlameGraph:\n'
 printf '  flamegraph.pl %s > slow.svg\n' "$out/slow.folded"
