@@ -73,7 +73,8 @@ static const struct command_option options[] = {
 	FLAG(struct collapse_options, kernel_only, 0, "kernel-only",
 	     "leave out frames of programs"),
 	STRINGS(struct collapse_options, excludes, 'x', "exclude", "REGEX",
-		"leave out stacks that have a matching frame; may be repeated"),
+		"leave out stacks that have a matching frame, with --syscalls also calls whose name "
+		"matches; may be repeated"),
 	INTEGER(struct collapse_options, max_depth, 0, "max-depth", "N", 1, INT32_MAX,
 		"only the N outermost frames"),
 	INTEGER(struct collapse_options, min_weight, 0, "min", "N", 1, INT64_MAX,
@@ -133,6 +134,11 @@ static int check(const struct collapse_options *opt, struct tl_error *err)
 		return tl_fail(
 			err, TL_USAGE,
 			"--offcpu, --wakeup, --syscalls and --trace-ops are different questions");
+	if (opt->syscalls && (opt->no_idle || opt->event))
+		return tl_fail(err, TL_USAGE, "--%s does not go with --syscalls: it is for samples",
+			       opt->event ? "event" : "no-idle");
+	if (opt->rank >= 0 && !opt->trace_ops)
+		return tl_fail(err, TL_USAGE, "--rank goes with --trace-ops only");
 	if (opt->diff && !opt->steps)
 		return tl_fail(err, TL_USAGE,
 			       "--diff needs --steps: two kinds of steps are compared");

@@ -20,7 +20,7 @@ static const struct command_option options[] = {
 		  "the case file to make, or to add to; required"),
 	FLAG(struct import_options, sources.is_duplicate_allowed, 'f', "force",
 	     "import a recording although the case has it already: all of it is then in the case "
-	     "twice, and counts twice"),
+	     "twice; samples then count twice, calls once"),
 	INTEGER(struct import_options, rank, 0, "rank", "N", 0, INT32_MAX,
 		"the rank in a distributed job of recordings that do not say it themselves"),
 	STRING(struct import_options, sources.host, 0, "host", "NAME",

@@ -187,7 +187,9 @@ static int print_events(struct output *output, const struct tl_info *info, struc
 /* "Threads", or "Threads (the 20 with the most samples of 153)". */
 static void make_title(char *title, size_t size, const char *what, size_t shown, int64_t total)
 {
-	if ((int64_t)shown < total)
+	if (!shown && total)
+		snprintf(title, size, "%s (%" PRId64 ", none with a sample)", what, total);
+	else if ((int64_t)shown < total)
 		snprintf(title, size, "%s (the %zu with the most samples of %" PRId64 ")", what,
 			 shown, total);
 	else

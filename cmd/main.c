@@ -10,6 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#define STATUS_READER_GONE (-1)
+
 /*
  * Results that did not reach stdout are no results. A reader that went away (head, less) is not
  * worth a message, but the status must tell.
@@ -34,9 +36,9 @@ static int check_stdout(int status)
 		if (poll(&out, 1, 0) == 1 && out.revents & POLLERR)
 			error = EPIPE;
 	}
-	if (error != EPIPE)
-		tell("standard output: %s",
-		     error == EIO ? "could not be written" : strerror(error));
+	if (error == EPIPE)
+		return STATUS_READER_GONE;
+	tell("standard output: %s", error == EIO ? "could not be written" : strerror(error));
 	return EXIT_TROUBLE;
 }
 
@@ -121,5 +123,9 @@ int main(int argc, char **argv)
 	signals_catch();
 	status = check_stdout(dispatch(argc, argv));
 	signals_finish();
+	if (status == STATUS_READER_GONE) { /* as other tools end that have nobody to write to */
+		signal(SIGPIPE, SIG_DFL);
+		raise(SIGPIPE);
+	}
 	return status;
 }

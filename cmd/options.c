@@ -70,10 +70,25 @@ static const char *nearest_option(const struct command *command, const char *nam
 	return nearest;
 }
 
+static bool has_option(const struct command *command, const char *name)
+{
+	for (const struct command_option *o = command->options; o->help; o++)
+		if (o->kind != OPTION_HEADING && !strcmp(o->name, name))
+			return true;
+	return false;
+}
+
 static int fail_unknown(const struct command *command, const char *name, struct tl_error *err)
 {
 	const char *nearest = *name ? nearest_option(command, name) : NULL;
+	const struct command *import = command_find("import");
 
+	/* What says how a log is to be read is not asked of a question. */
+	if (import && import != command && has_option(import, name))
+		return tl_fail(err, TL_USAGE,
+			       "--%s is an option of import: make a case of the recording with it, "
+			       "then ask the case",
+			       name);
 	if (nearest)
 		return tl_fail(err, TL_USAGE,
 			       "there is no option --%s; did you mean --%s? ('traceloom %s --help' "

@@ -22,6 +22,7 @@ struct output {
 	FILE *file;
 	enum format format;
 	bool is_document;
+	unsigned time_digits;
 	size_t table_count;
 	const char *key, *title; /* of the table that is open */
 	const struct column *columns;
@@ -106,9 +107,10 @@ char *format_size(char *buf, size_t size, int64_t bytes)
 	return buf;
 }
 
-char *format_time(char *buf, size_t size, int64_t unix_ns)
+char *format_time_digits(char *buf, size_t size, int64_t unix_ns, unsigned digits)
 {
 	int64_t fraction = unix_ns % 1000000000;
+	char text[24];
 	time_t seconds = unix_ns / 1000000000;
 	struct tm tm;
 
@@ -116,18 +118,25 @@ char *format_time(char *buf, size_t size, int64_t unix_ns)
 		fraction += 1000000000;
 		seconds--;
 	}
+	snprintf(text, sizeof(text), "%09" PRId64, fraction);
+	text[digits < 6 ? digits : 6] = '\0';
 	if (!gmtime_r(&seconds, &tm))
 		snprintf(buf, size, "%" PRId64 " ns", unix_ns);
 	else
-		snprintf(buf, size, "%04d-%02d-%02d %02d:%02d:%02d.%06" PRId64 "Z",
-			 tm.tm_year + 1900, tm.tm_mon + 1, tm.tm_mday, tm.tm_hour, tm.tm_min,
-			 tm.tm_sec, fraction / 1000);
+		snprintf(buf, size, "%04d-%02d-%02d %02d:%02d:%02d%s%sZ", tm.tm_year + 1900,
+			 tm.tm_mon + 1, tm.tm_mday, tm.tm_hour, tm.tm_min, tm.tm_sec,
+			 digits ? "." : "", text);
 	return buf;
+}
+
+char *format_time(char *buf, size_t size, int64_t unix_ns)
+{
+	return format_time_digits(buf, size, unix_ns, 6);
 }
 
 /* A new string; unknown is "-". */
 static char *cell_for_people(const struct column *column, const struct cell *cell,
-			     struct tl_error *err)
+			     unsigned time_digits, struct tl_error *err)
 {
 	char buf[64] = "-";
 	char *text;
@@ -156,7 +165,7 @@ static char *cell_for_people(const struct column *column, const struct cell *cel
 			format_duration(buf, sizeof(buf), cell->integer);
 			break;
 		case COLUMN_TIME:
-			format_time(buf, sizeof(buf), cell->integer);
+			format_time_digits(buf, sizeof(buf), cell->integer, time_digits);
 			break;
 		case COLUMN_SIZE:
 			format_size(buf, sizeof(buf), cell->integer);
@@ -167,6 +176,11 @@ static char *cell_for_people(const struct column *column, const struct cell *cel
 		}
 	}
 	return tl_strdup_n(buf, strlen(buf), err);
+}
+
+void output_time_digits(struct output *output, unsigned digits)
+{
+	output->time_digits = digits;
 }
 
 /* ---- tables ------------------------------------------------------------------------------- */
@@ -391,6 +405,7 @@ int output_open(struct output **out, FILE *file, const struct output_options *op
 	o->file = file;
 	o->format = options->is_json ? FORMAT_JSON : options->is_csv ? FORMAT_CSV : FORMAT_TABLE;
 	o->is_document = is_document;
+	o->time_digits = 6;
 	if (o->format == FORMAT_JSON)
 		fputc('{', file);
 	else if (o->format == FORMAT_CSV && is_document)
@@ -487,7 +502,7 @@ static int print_record_for_people(struct output *o, const struct cell *cells, s
 
 		if (!cells[i].is_known || o->columns[i].is_detail)
 			continue;
-		text = cell_for_people(&o->columns[i], &cells[i], err);
+		text = cell_for_people(&o->columns[i], &cells[i], o->time_digits, err);
 		if (!text)
 			return TL_NOMEM;
 		print_padded(o->file, o->columns[i].title, width, false, false);
@@ -502,7 +517,7 @@ static int add_table_row(struct output *o, const struct cell *cells, struct tl_e
 	int ret = tl_grow(&o->texts, &o->text_capacity, o->text_count + o->column_count, err);
 
 	for (size_t i = 0; i < o->column_count && ret == TL_OK; i++) {
-		char *text = cell_for_people(&o->columns[i], &cells[i], err);
+		char *text = cell_for_people(&o->columns[i], &cells[i], o->time_digits, err);
 
 		if (!text)
 			return TL_NOMEM;

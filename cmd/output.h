@@ -71,6 +71,8 @@ int output_row(struct output *output, const struct cell *cells, struct tl_error 
 int output_record(struct output *output, const char *key, const char *title,
 		  const struct column *columns, size_t column_count, const struct cell *cells,
 		  struct tl_error *err);
+/* Times in tables for people have so many digits of a second, 6 unless this is called. */
+void output_time_digits(struct output *output, unsigned digits);
 /* A paragraph for people, between tables; nothing in JSON and CSV. */
 int output_text(struct output *output, const char *text, struct tl_error *err);
 /* Ends the last table and frees, whatever it returns. Accepts NULL. */
@@ -80,6 +82,8 @@ int output_close(struct output *output, struct tl_error *err);
 char *format_duration(char *buf, size_t size, int64_t ns);
 char *format_size(char *buf, size_t size, int64_t bytes);
 char *format_time(char *buf, size_t size, int64_t unix_ns);
+/* The same with 0 to 6 digits of a second: not more than its source had. */
+char *format_time_digits(char *buf, size_t size, int64_t unix_ns, unsigned digits);
 
 /* ---- result files ------------------------------------------------------------------------- */
 

@@ -242,6 +242,10 @@ static void times_are_utc(void **state)
 	assert_string_equal(format_time(buf, sizeof(buf), INT64_C(1714564800123456789)),
 			    "2024-05-01 12:00:00.123456Z");
 	assert_string_equal(format_time(buf, sizeof(buf), -1), "1969-12-31 23:59:59.999999Z");
+	assert_string_equal(format_time_digits(buf, sizeof(buf), -1, 3),
+			    "1969-12-31 23:59:59.999Z");
+	assert_string_equal(format_time_digits(buf, sizeof(buf), 999999999, 0),
+			    "1970-01-01 00:00:00Z");
 }
 
 int main(void)

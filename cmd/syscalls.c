@@ -120,13 +120,13 @@ static int parse_ranges(const struct syscalls_options *opt, struct tl_store *sto
 /* Outliers come by cost: the first decides. */
 static enum exit_status check(const struct tl_syscalls *calls, int64_t cost_ns)
 {
-	uint64_t timed = 0;
+	int64_t longest = 0;
 
 	if (calls->hanging_count || (calls->outlier_count && calls->outliers[0].cost_ns >= cost_ns))
 		return EXIT_FOUND;
 	for (size_t i = 0; i < calls->sum_count; i++)
-		timed += calls->sums[i].timed_count;
-	return timed ? EXIT_DONE : EXIT_NOTHING;
+		longest = calls->sums[i].max_ns > longest ? calls->sums[i].max_ns : longest;
+	return longest ? EXIT_DONE : EXIT_NOTHING;
 }
 
 static int ask(const struct syscalls_options *opt, struct tl_store *store,
@@ -195,7 +195,7 @@ static int run(const void *values, size_t operand_count, char **operands, struct
 		ret = tl_fail(err, TL_USAGE, "--check-cost says what --check counts: give both");
 	sources.no_symbols = true; /* no stack is shown */
 	/* rows of all calls are needed only where others than the longest ones are asked for */
-	request.aggregate_only = !opt->ranges.count && !opt->steps;
+	request.aggregate_only = !opt->ranges.count && !opt->steps && !opt->errors_only;
 	if (ret == TL_OK)
 		ret = command_open_case(&store, operands, operand_count, &request, err);
 	if (ret == TL_OK)

@@ -4,6 +4,7 @@
 #ifndef CMD_SYSCALLS_H
 #define CMD_SYSCALLS_H
 
+#include "memory.h"
 #include "output.h"
 
 /* `top`: rows of each table, 0 all; `histograms`: drawn for so many of the first. */
@@ -16,6 +17,17 @@ struct syscalls_layout {
 /* Looks up in the store what is printed of single calls. */
 int syscalls_print(struct tl_store *store, struct tl_syscalls *calls,
 		   const struct syscalls_layout *layout, struct tl_error *err);
+
+/* ---- words (syscalls_words.c) ---- */
+
+/* The answer in a sentence; in two, if calls hang besides. */
+void syscalls_headline(struct tl_text *text, const struct tl_syscalls *calls);
+/* "futex FUTEX_WAIT_PRIVATE of worker (4711)" */
+void syscalls_add_call(struct tl_text *out, const struct tl_syscalls *calls, const char *name,
+		       const char *operation, uint32_t thread_index);
+void syscalls_add_duration(struct tl_text *out, double ns);
+/* Digits of a second that times are worth: no finer than the logs tell them. */
+unsigned syscalls_time_digits(const struct tl_syscalls *calls);
 
 /* Only what is known as sums. */
 int syscalls_print_summaries(const struct syscalls_layout *layout, struct tl_error *err);

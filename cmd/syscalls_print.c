@@ -10,7 +10,9 @@
 
 #include "memory.h"
 
-enum { BAR_WIDTH = 40, ARGUMENTS_SHOWN = 60, HISTOGRAM_CALLS = 5 };
+enum { BAR_WIDTH = 40, ARGUMENTS_SHOWN = 60, HISTOGRAM_CALLS = 5, SUM_COLUMNS = 20 };
+
+#define COARSE_NS 1000000 /* units of logs from here on are worth a word */
 
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
 
@@ -19,45 +21,10 @@ struct print {
 	struct tl_syscalls *calls;
 	const struct syscalls_layout *layout;
 	struct output *output;
+	struct column chosen[SUM_COLUMNS]; /* of the table of sums */
 };
 
 /* ---- words ---------------------------------------------------------------------------------------- */
-
-static void add_printable(struct tl_text *out, const char *text)
-{
-	char shown[512];
-
-	tl_printable(shown, sizeof(shown), text, strlen(text));
-	tl_text_puts(out, shown);
-}
-
-static void add_duration(struct tl_text *out, double ns)
-{
-	char buf[64];
-
-	tl_text_puts(out, format_duration(buf, sizeof(buf), (int64_t)llround(ns)));
-}
-
-/* "futex FUTEX_WAIT_PRIVATE of worker (4711)" */
-static void add_call(struct tl_text *out, const struct print *p, const char *name,
-		     const char *operation, uint32_t thread_index)
-{
-	const struct tl_syscall_thread *thread = &p->calls->threads[thread_index];
-
-	add_printable(out, name);
-	if (operation) {
-		tl_text_puts(out, " ");
-		add_printable(out, operation);
-	}
-	if (thread->tid < 0) {
-		tl_text_puts(out, " of the traced thread");
-		return;
-	}
-	tl_text_puts(out, thread->name ? " of " : " of thread ");
-	if (thread->name)
-		add_printable(out, thread->name);
-	tl_text_printf(out, thread->name ? " (%" PRId64 ")" : "%" PRId64, thread->tid);
-}
 
 static int print_text(struct print *p, struct tl_text *text, struct tl_error *err)
 {
@@ -68,99 +35,11 @@ static int print_text(struct print *p, struct tl_text *text, struct tl_error *er
 	return ret;
 }
 
-/* ": 61 of 200 calls took more than 2.281 ms and cost 2.022 s above the usual 653.5 us; ..." */
-static void add_slow_calls(struct tl_text *out, const struct tl_syscall_outlier *o)
-{
-	char time[64];
-
-	tl_text_printf(out, ": %" PRIu64 " of %" PRIu64 " calls took more than ", o->outlier_count,
-		       o->judged_count);
-	add_duration(out, o->threshold_ns);
-	tl_text_puts(out, " and cost ");
-	add_duration(out, (double)o->cost_ns);
-	if (o->learnt_count) {
-		tl_text_puts(out, " above the usual ");
-		add_duration(out, o->median_ns);
-	}
-	tl_text_puts(out, "; the slowest took ");
-	add_duration(out, (double)o->max_ns);
-	if (o->has_since)
-		tl_text_printf(out, "; slow since %s",
-			       format_time(time, sizeof(time), o->since_ns));
-	if (o->has_until)
-		tl_text_printf(out, " until %s", format_time(time, sizeof(time), o->until_ns));
-	if (o->has_since && o->episode_count > 1)
-		tl_text_printf(out, ", in %" PRIu32 " episodes", o->episode_count);
-}
-
-static void add_open(struct tl_text *out, const struct print *p, const struct tl_syscall_open *o)
-{
-	add_call(out, p, o->name, o->operation, o->thread);
-	tl_text_puts(out, o->outcome == TL_CALL_KILLED
-				  ? ": had not ended when its thread did, after "
-				  : ": had not ended when the log did, after ");
-	add_duration(out, (double)o->age_ns);
-}
-
-/* Slow, but no outlier as far as one can tell. */
-static void add_suspect(struct tl_text *out, const struct print *p,
-			const struct tl_syscall_outlier *o)
-{
-	add_call(out, p, o->name, o->operation, o->thread);
-	add_slow_calls(out, o);
-	tl_text_puts(out, o->doubt == TL_DOUBT_FREQUENT
-				  ? "; so many, all the time, may be what is usual there"
-				  : "; what it waits for may just come more rarely");
-}
-
-/* What it cannot tell is said, too: "none is slow" would be more than was looked at. */
-static void say_nothing_found(struct tl_text *out, const struct print *p)
-{
-	const struct tl_syscalls *c = p->calls;
-	uint64_t timed = 0;
-
-	for (size_t i = 0; i < c->sum_count; i++)
-		timed += c->sums[i].timed_count;
-	if (!timed) {
-		tl_text_puts(out, c->call_count
-					  ? "no durations: how long calls took was not recorded"
-					  : "no call was seen to end");
-		return;
-	}
-	if (c->suspect_count) {
-		tl_text_puts(out, "no outliers, but ");
-		add_suspect(out, p, &c->suspects[0]);
-		return;
-	}
-	tl_text_printf(out,
-		       "no outliers among %" PRIu64 " call%s: what is slow all the time cannot be "
-		       "told from what is usual for its thread and call",
-		       timed, timed == 1 ? "" : "s");
-}
-
-/* The answer in a sentence; in two, if calls hang besides. */
 static int print_headline(struct print *p, struct tl_error *err)
 {
-	const struct tl_syscalls *c = p->calls;
-	const struct tl_syscall_outlier *o = c->outlier_count ? c->outliers : NULL;
-	const struct tl_syscall_open *open = c->hanging_count ? c->opens : NULL;
-	bool is_open_first = open && (!o || open->age_ns > o->cost_ns);
 	struct tl_text text = { 0 };
 
-	if (is_open_first) {
-		add_open(&text, p, open);
-		tl_text_puts(&text, o ? "\n" : "");
-	}
-	if (o) {
-		add_call(&text, p, o->name, o->operation, o->thread);
-		add_slow_calls(&text, o);
-	}
-	if (open && !is_open_first) {
-		tl_text_puts(&text, "\n");
-		add_open(&text, p, open);
-	}
-	if (!o && !open)
-		say_nothing_found(&text, p);
+	syscalls_headline(&text, p->calls);
 	return print_text(p, &text, err);
 }
 
@@ -316,7 +195,7 @@ static int draw(struct print *p, const struct histogram *h, struct tl_error *err
 	struct tl_text text = { 0 };
 	uint64_t most = 0;
 
-	add_call(&text, p, h->name, h->operation, h->thread);
+	syscalls_add_call(&text, p->calls, h->name, h->operation, h->thread);
 	tl_text_printf(&text, ": %" PRIu64 " calls by duration", h->calls);
 	for (uint32_t i = 0; i < h->count; i++)
 		most = h->buckets[i] > most ? h->buckets[i] : most;
@@ -401,7 +280,7 @@ static int list_histograms(struct print *p, struct tl_error *err)
 
 /* ---- sums ----------------------------------------------------------------------------------------- */
 
-static const struct column sum_columns[] = {
+static const struct column sum_columns[SUM_COLUMNS] = {
 	{ "total_ns", "total", COLUMN_DURATION, false },
 	{ "share_ratio", "share", COLUMN_RATIO, false },
 	{ "thread", "thread", COLUMN_TEXT, false },
@@ -412,7 +291,7 @@ static const struct column sum_columns[] = {
 	{ "call_count", "calls", COLUMN_INTEGER, false },
 	{ "error_count", "errors", COLUMN_INTEGER, false },
 	{ "timed_count", "timed", COLUMN_INTEGER, true },
-	{ "timer_count", "ended by timer", COLUMN_INTEGER, true },
+	{ "timer_count", "timed out", COLUMN_INTEGER, true },
 	{ "min_ns", "min", COLUMN_DURATION, true },
 	{ "p50_ns", "p50", COLUMN_DURATION, false },
 	{ "p90_ns", "p90", COLUMN_DURATION, false },
@@ -424,11 +303,32 @@ static const struct column sum_columns[] = {
 	{ "idle_ratio", "idle", COLUMN_RATIO, false },
 };
 
+/* People see what tells rows apart, or which of the calls the quantiles are of, where it matters. */
+static void choose_sum_columns(const struct tl_syscalls *c, struct column *columns)
+{
+	bool is_mixed = false, is_partly_timed = false;
+
+	memcpy(columns, sum_columns, sizeof(sum_columns));
+	for (size_t i = 0; i < c->sum_count; i++) {
+		const struct tl_syscall_sum *s = &c->sums[i];
+
+		is_mixed |= s->kind != c->sums[0].kind;
+		is_partly_timed |= s->timed_count && s->timed_count < s->call_count;
+	}
+	for (size_t i = 0; i < COUNT(sum_columns); i++)
+		if ((is_mixed && !strcmp(columns[i].key, "kind")) ||
+		    (is_partly_timed && !strcmp(columns[i].key, "timed_count")))
+			columns[i].is_detail = false;
+}
+
 static int print_sums(struct print *p, struct tl_error *err)
 {
 	const struct tl_syscalls *c = p->calls;
 	char title[300];
-	int ret = output_table(
+	int ret;
+
+	choose_sum_columns(c, p->chosen);
+	ret = output_table(
 		p->output, "calls",
 		title_of(
 			p, title, sizeof(title),
@@ -436,7 +336,7 @@ static int print_sums(struct print *p, struct tl_error *err)
 			"the time from the thread's first call to the end of its last; idle: of "
 			"the total, in idle waits",
 			c->sum_count),
-		sum_columns, COUNT(sum_columns), err);
+		p->chosen, SUM_COLUMNS, err);
 
 	for (size_t i = 0; i < c->sum_count && !is_cut(p, i) && ret == TL_OK; i++) {
 		const struct tl_syscall_sum *s = &c->sums[i];
@@ -493,6 +393,7 @@ static const struct column long_columns[] = {
 	{ "path", "path", COLUMN_TEXT, true },
 	{ "line", "line", COLUMN_INTEGER, false },
 	{ "arguments", "arguments", COLUMN_TEXT, false },
+	{ "arguments_length", "of bytes", COLUMN_INTEGER, true }, /* more than there are: cut */
 };
 
 static int by_duration(const void *left, const void *right)
@@ -517,12 +418,25 @@ static int add_list(struct long_call **list, size_t *count, size_t *capacity,
 	return ret;
 }
 
+/* "..." behind what is not all of it, whoever cut it. */
+static const char *cut_arguments(char buf[ARGUMENTS_SHOWN + sizeof("...")], const char *text,
+				 int64_t full_length)
+{
+	size_t length = strlen(text), shown = length < ARGUMENTS_SHOWN ? length : ARGUMENTS_SHOWN;
+
+	memcpy(buf, text, shown);
+	memcpy(buf + shown, "...", sizeof("..."));
+	if (full_length <= (int64_t)shown)
+		buf[shown] = '\0';
+	return buf;
+}
+
 static int print_long_row(struct print *p, const struct long_call *call, struct tl_error *err)
 {
 	const struct tl_syscall_thread *t = thread_of(p, call->thread);
 	const struct tl_syscall_one *one = call->one;
 	bool is_machine = p->layout->format.is_json || p->layout->format.is_csv;
-	size_t length = one->arguments ? strlen(one->arguments) : 0;
+	char arguments[ARGUMENTS_SHOWN + sizeof("...")];
 	const struct cell cells[] = {
 		one->has_ts ? cell_integer(one->ts) : cell_unknown(),
 		cell_integer(one->duration_ns),
@@ -536,10 +450,10 @@ static int print_long_row(struct print *p, const struct long_call *call, struct 
 		cell_text(one->step_class),
 		cell_text(one->path),
 		one->line ? cell_integer(one->line) : cell_unknown(),
-		one->arguments ? cell_bytes(one->arguments, !is_machine && length > ARGUMENTS_SHOWN
-								    ? ARGUMENTS_SHOWN
-								    : length)
-			       : cell_unknown(),
+		cell_text(is_machine || !one->arguments ? one->arguments
+							: cut_arguments(arguments, one->arguments,
+									one->arguments_length)),
+		one->arguments ? cell_integer(one->arguments_length) : cell_unknown(),
 	};
 
 	return output_row(p->output, cells, err);
@@ -618,7 +532,7 @@ static const struct column wait_columns[] = {
 	{ "call", "call", COLUMN_TEXT, false },
 	{ "operation", "operation", COLUMN_TEXT, false },
 	{ "call_count", "calls", COLUMN_INTEGER, false },
-	{ "timer_count", "ended by timer", COLUMN_INTEGER, false },
+	{ "timer_count", "timed out", COLUMN_INTEGER, false },
 	{ "thread_wait_ratio", "thread waits", COLUMN_RATIO, false },
 	{ "is_idle_thread", "idle thread", COLUMN_FLAG, false },
 };
@@ -631,7 +545,7 @@ static int print_waits(struct print *p, struct tl_error *err)
 
 	snprintf(title, sizeof(title),
 		 "Idle waits, never outliers: of %" PRIu64 " thread%s that wait%s for 90 %% of "
-		 "the time or more, or ended by their own timer",
+		 "the time or more, or timed out: ended by their own timer when it was asked to",
 		 c->idle_thread_count, c->idle_thread_count == 1 ? "" : "s",
 		 c->idle_thread_count == 1 ? "s" : "");
 	ret = output_table(p->output, "idle_waits",
@@ -674,6 +588,7 @@ static const struct column open_columns[] = {
 	{ "path", "path", COLUMN_TEXT, true },
 	{ "line", "line", COLUMN_INTEGER, false },
 	{ "arguments", "arguments", COLUMN_TEXT, true },
+	{ "arguments_length", "of bytes", COLUMN_INTEGER, true },
 };
 
 static int print_opens(struct print *p, struct tl_error *err)
@@ -705,6 +620,7 @@ static int print_opens(struct print *p, struct tl_error *err)
 			cell_text(o->path),
 			o->line ? cell_integer(o->line) : cell_unknown(),
 			cell_text(o->arguments),
+			o->arguments ? cell_integer(o->arguments_length) : cell_unknown(),
 		};
 
 		ret = output_row(p->output, cells, err);
@@ -747,6 +663,33 @@ static int print_sources(struct print *p, struct tl_error *err)
 	return ret;
 }
 
+static void add_units(struct tl_text *out, const struct tl_syscalls *c)
+{
+	int64_t time = 0, duration = 0;
+
+	for (size_t i = 0; i < c->source_count; i++) {
+		const struct tl_syscall_source *s = &c->sources[i];
+
+		time = s->time_unit_ns > time ? s->time_unit_ns : time;
+		duration = s->duration_unit_ns > duration ? s->duration_unit_ns : duration;
+	}
+	if (duration >= COARSE_NS) {
+		tl_text_puts(out, out->length ? "\n" : "");
+		tl_text_puts(out, "Durations are told in units of ");
+		syscalls_add_duration(out, (double)duration);
+		tl_text_puts(out, ", shorter ones as 0: record with 'strace -T'.");
+	}
+	if (time >= COARSE_NS) {
+		tl_text_puts(out, out->length ? "\n" : "");
+		tl_text_puts(out, "Times are told in units of ");
+		syscalls_add_duration(out, (double)time);
+		tl_text_puts(out,
+			     ": which threads that lived for less than 20 of them idle, and what "
+			     "share of\ntheir time calls took, is not known; record with "
+			     "'strace -ttt'.");
+	}
+}
+
 /* What the numbers cannot be trusted for. */
 static int print_caution(struct print *p, struct tl_error *err)
 {
@@ -779,6 +722,7 @@ static int print_caution(struct print *p, struct tl_error *err)
 		tl_text_printf(&text,
 			       "%s%" PRIu64 " calls are told by two sources; they count once.",
 			       text.length ? "\n" : "", left_out);
+	add_units(&text, c);
 	if (!text.length && !text.failed)
 		return TL_OK;
 	return print_text(p, &text, err);
@@ -890,6 +834,7 @@ int syscalls_print(struct tl_store *store, struct tl_syscalls *calls,
 
 	if (ret < 0)
 		return ret;
+	output_time_digits(p.output, syscalls_time_digits(calls));
 	ret = print_headline(&p, err);
 	if (ret == TL_OK)
 		ret = print_summary(&p, err);

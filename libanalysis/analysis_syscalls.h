@@ -42,6 +42,7 @@ struct tl_syscall_one {
 	int64_t result;
 	int64_t line; /* 0 unknown */
 	const char *error, *path, *arguments;
+	int64_t arguments_length; /* as it was in the log: more than there is of it means cut */
 };
 
 struct tl_syscall_thread {
@@ -49,7 +50,7 @@ struct tl_syscall_thread {
 	int64_t pid, tid;    /* -1 unknown: the log of one thread does not name it */
 	bool is_step_thread; /* carries the training steps */
 	bool is_idle;	     /* waits for 90 % of its time or more */
-	bool has_wall;	     /* the two below are known */
+	bool has_wall;	     /* the two below, and is_idle, are known: not from coarse times */
 	int64_t wall_ns;     /* from its first call to the end of its last, inside what was asked */
 	int64_t begin_ns, end_ns;
 	double wait_ratio; /* of its whole time: in calls that wait; NaN unknown */
@@ -136,6 +137,7 @@ struct tl_syscall_open {
 	int64_t ts;
 	int64_t age_ns; /* until its thread or its log ended; -1 unknown */
 	int64_t line;	/* 0 unknown */
+	int64_t arguments_length;
 };
 
 struct tl_syscall_source {
@@ -146,6 +148,8 @@ struct tl_syscall_source {
 	uint64_t left_out_count; /* told by a better source, too */
 	uint64_t derived_count, untimed_count;
 	int64_t min_ns; /* shortest measured call: what the tracer costs at least; -1: none */
+	/* What the log counts time in; 0 unknown. Whole seconds tell little of a second. */
+	int64_t time_unit_ns, duration_unit_ns;
 };
 
 struct tl_syscalls {

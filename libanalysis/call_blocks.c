@@ -15,7 +15,6 @@
 #define NUMBER_BYTES_MAX 10u
 #define CALL_BYTES_MAX	 (1 + 2 * NUMBER_BYTES_MAX)
 #define BUFFERED_MAX	 (12u << 20)
-#define NOTABLE_NS	 1000000 /* nobody asks for the arguments of a call below 1 ms */
 #define DURATION_MAX	 (INT64_MAX >> 2)
 
 static size_t put_number(uint8_t *out, uint64_t value)
@@ -144,12 +143,14 @@ static int make_room(struct tl_call_blocks *blocks, struct tl_call_group *group,
 static bool note_longest(struct tl_call_group *group, int64_t ns)
 {
 	size_t i = TL_CALL_LONGEST - 1;
+	int64_t value = ns < INT64_MAX ? ns + 1 : ns; /* 0: there is none yet */
 
-	if (ns < NOTABLE_NS || ns < group->longest[i])
+	/* of equals the first are kept: many calls take as many microseconds */
+	if (value <= group->longest[i])
 		return false;
-	for (; i > 0 && group->longest[i - 1] < ns; i--)
+	for (; i > 0 && group->longest[i - 1] < value; i--)
 		group->longest[i] = group->longest[i - 1];
-	group->longest[i] = ns;
+	group->longest[i] = value;
 	return true;
 }
 

@@ -117,9 +117,12 @@ static int add_line(struct call_fold *c, int64_t thread_id, int64_t name_id, int
 {
 	struct tl_fold *fold = c->fold;
 	struct tl_fold_sum key = { 0 };
+	const char *name;
 	size_t thread;
 	int ret = tl_syscalls_thread(&c->q, thread_id, &thread, err);
 
+	if (ret == TL_OK)
+		ret = tl_syscalls_text(&c->q, name_id, &name, NULL, err);
 	if (ret < 0 || !count)
 		return ret;
 	if (!tl_syscalls_thread_wanted(&c->q, &c->q.threads[thread])) {
@@ -131,7 +134,7 @@ static int add_line(struct call_fold *c, int64_t thread_id, int64_t name_id, int
 		ret = tl_tree_node(fold->tree, stack_id, false, &key.node, err);
 	if (ret < 0)
 		return ret;
-	if (tl_tree_is_excluded(fold->tree, key.node)) {
+	if (tl_tree_is_excluded(fold->tree, key.node) || tl_tree_excludes_text(fold->tree, name)) {
 		fold->counts.excluded_frame_count += count;
 		return TL_OK;
 	}

@@ -99,7 +99,7 @@ struct tl_call_group {
 	bool has_times;
 	int64_t last_begin;
 	int64_t base_ts;
-	int64_t longest[TL_CALL_LONGEST]; /* the last is the shortest of them */
+	int64_t longest[TL_CALL_LONGEST]; /* plus 1; the last is the shortest of them */
 };
 
 struct tl_call_blocks {
@@ -113,7 +113,7 @@ struct tl_call_blocks {
 	void *payload;
 };
 
-/* `is_notable` (may be NULL): the call is among the longest of its group so far, and not short. */
+/* `is_notable` (may be NULL): the call is among the longest of its group so far. */
 int tl_call_blocks_add(struct tl_call_blocks *blocks, const struct tl_call_key *key, bool has_ts,
 		       const struct tl_call_entry *call, bool *is_notable, struct tl_error *err);
 int tl_call_blocks_flush(struct tl_call_blocks *blocks, struct tl_error *err);

@@ -474,14 +474,18 @@ static int answer_count(struct loading *l, const char *question, const char *sql
 static int answer_windows(struct loading *l, struct tl_error *err)
 {
 	bool is_complete = l->info->source_count > 0, has_times = l->info->has_times;
+	bool has_samples = false;
 
-	for (size_t i = 0; i < l->info->source_count; i++)
+	for (size_t i = 0; i < l->info->source_count; i++) {
 		is_complete &= l->info->sources[i].is_complete;
+		has_samples |= l->info->sources[i].sample_count > 0;
+	}
 	return add_answer(l, "time windows", is_complete && has_times,
 			  !has_times ? "the samples have no times: record without --per-thread, or "
 				       "with -T"
 			  : !is_complete ? "only sums were kept: import the recording into a case"
-					 : "samples have times",
+			  : has_samples	 ? "samples have times"
+					 : "what was recorded has times",
 			  err);
 }
 
@@ -495,9 +499,12 @@ static int answer_wall_clock(struct loading *l, struct tl_error *err)
 
 		if (strcmp(s->clock_method, "assumed") == 0 && is_exact) {
 			is_exact = false;
-			because = "a source's time is only assumed from its file date: record with "
-				  "-k "
-				  "CLOCK_MONOTONIC";
+			because =
+				s->sample_count
+					? "a source's time is only assumed from its file date: "
+					  "record with -k CLOCK_MONOTONIC"
+					: "a log's date is only assumed from its file date: record "
+					  "with 'strace -ttt', or import it with --date";
 		}
 	}
 	return add_answer(l, "wall clock time", is_exact,

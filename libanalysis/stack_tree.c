@@ -121,16 +121,19 @@ void tl_tree_close(struct tl_stack_tree *tree)
 
 /* ---- nodes ---- */
 
+bool tl_tree_excludes_text(const struct tl_stack_tree *tree, const char *text)
+{
+	for (size_t i = 0; i < tree->exclude_count; i++)
+		if (!regexec(&tree->excludes[i], text, 0, NULL, 0))
+			return true;
+	return false;
+}
+
 static bool is_match(struct tl_stack_tree *tree, uint32_t text)
 {
-	if (!tree->text_marks[text]) {
-		bool is_excluded = false;
-
-		for (size_t i = 0; i < tree->exclude_count && !is_excluded; i++)
-			is_excluded = !regexec(&tree->excludes[i],
-					       tl_frame_text(tree->names, text)->text, 0, NULL, 0);
-		tree->text_marks[text] = is_excluded ? 2 : 1;
-	}
+	if (!tree->text_marks[text])
+		tree->text_marks[text] =
+			tl_tree_excludes_text(tree, tl_frame_text(tree->names, text)->text) ? 2 : 1;
 	return tree->text_marks[text] == 2;
 }
 

@@ -30,6 +30,8 @@ int tl_tree_node(struct tl_stack_tree *tree, int64_t stack_id, bool is_java, uin
 		 struct tl_error *err);
 /* A frame on the way to the node matches an exclude pattern. */
 bool tl_tree_is_excluded(const struct tl_stack_tree *tree, uint32_t node);
+/* So does this text. */
+bool tl_tree_excludes_text(const struct tl_stack_tree *tree, const char *text);
 
 /* ";outer;inner"; nothing for TL_TREE_TOP. */
 void tl_tree_text(struct tl_stack_tree *tree, uint32_t node, struct tl_text *out);

@@ -12,6 +12,9 @@
 
 #define FOREIGN_RATIO 0.1 /* of its time: what an idle thread waited less for it does not idle in */
 
+#define COARSE_NS  1000000 /* units of time from here on are told apart from lives of threads */
+#define LIFE_UNITS 20	   /* a life of fewer is not known well enough to be a divisor */
+
 static const double quantile_p[TL_SYSCALL_QUANTILES] = { 0.5, 0.9, 0.99, 0.999 };
 
 static int push(struct tl_durations *d, int64_t ns, struct tl_error *err)
@@ -78,6 +81,8 @@ struct walk {
 	struct tl_longest longest;
 	int64_t inside_ns;
 	struct tl_call_judgement judgement;
+	struct tl_ranges waits; /* of a thread with library calls: they are around others */
+	bool is_nested;
 	/* of the thread at hand, until it is known whether it is idle */
 	struct candidate {
 		struct tl_syscall_outlier outlier;
@@ -89,7 +94,7 @@ struct walk {
 	struct wait {
 		int64_t name_id, operation_id, total_ns, timer_ns;
 		uint64_t count, timer_count;
-	} * waits;
+	} * waiting;
 	size_t wait_count, wait_capacity;
 };
 
@@ -175,6 +180,31 @@ static bool is_judged(const struct tl_syscall_question *q, const struct tl_call_
 	return !q->is_in_steps || (block->has_times && tl_ranges_contain(&q->judged, call->ts));
 }
 
+static void add_ns(int64_t *sum, int64_t ns)
+{
+	if (__builtin_add_overflow(*sum, ns, sum))
+		*sum = INT64_MAX;
+}
+
+/* What the thread did of its time. */
+static int add_to_life(struct walk *w, const struct tl_call_block *block,
+		       const struct tl_call_entry *call, struct tl_error *err)
+{
+	struct tl_call_thread *thread = &w->q->threads[w->judgement.thread];
+	int64_t end;
+
+	if (!w->is_nested) {
+		add_ns(&thread->busy_ns, call->duration_ns);
+		add_ns(&thread->wait_ns, block->key.is_wait ? call->duration_ns : 0);
+		return TL_OK;
+	}
+	if (!block->key.is_wait || !block->has_times)
+		return TL_OK;
+	if (__builtin_add_overflow(call->ts, call->duration_ns, &end))
+		end = INT64_MAX;
+	return tl_ranges_add(&w->waits, call->ts, end, err);
+}
+
 static int add_call(struct walk *w, const struct tl_call_block *block,
 		    const struct tl_call_entry *call, bool is_wanted, struct tl_error *err)
 {
@@ -187,11 +217,11 @@ static int add_call(struct walk *w, const struct tl_call_block *block,
 		note_life(&q->threads[j->thread], call);
 	if (call->duration_ns > j->max_ns)
 		j->max_ns = call->duration_ns;
-	if (block->key.is_wait && call->duration_ns > 0)
-		q->threads[j->thread].wait_ns += call->duration_ns;
+	if (call->duration_ns > 0)
+		ret = add_to_life(w, block, call, err);
 	if (!is_asked)
 		q->out->outside_count += is_wanted;
-	else
+	else if (ret == TL_OK)
 		ret = add_to_sum(w, block, call, err);
 	if (ret == TL_OK && is_wanted && is_learnt_from(q, block, call))
 		ret = push(&j->learn, call->duration_ns, err);
@@ -218,6 +248,8 @@ static int add_part(struct walk *w, const struct tl_call_part *part, bool is_wan
 
 	if (ret == TL_OK && source)
 		source->answer.left_out_count += left_out;
+	if (source && source->answer.time_unit_ns > w->q->threads[w->judgement.thread].time_unit_ns)
+		w->q->threads[w->judgement.thread].time_unit_ns = source->answer.time_unit_ns;
 	for (uint32_t i = 0; i < count && ret == TL_OK; i++) {
 		if (source && is_wanted)
 			note_source(source, &part->block, &w->calls[i]);
@@ -277,14 +309,14 @@ static int note_wait(struct walk *w, struct tl_error *err)
 
 	if (!j->is_wait || !j->count)
 		return TL_OK;
-	ret = tl_grow(&w->waits, &w->wait_capacity, w->wait_count + 1, err);
+	ret = tl_grow(&w->waiting, &w->wait_capacity, w->wait_count + 1, err);
 	if (ret == TL_OK)
-		w->waits[w->wait_count++] = (struct wait) { .name_id = j->name_id,
-							    .operation_id = j->operation_id,
-							    .count = j->count,
-							    .timer_count = j->timer_count,
-							    .total_ns = j->total_ns,
-							    .timer_ns = j->timer_ns };
+		w->waiting[w->wait_count++] = (struct wait) { .name_id = j->name_id,
+							      .operation_id = j->operation_id,
+							      .count = j->count,
+							      .timer_count = j->timer_count,
+							      .total_ns = j->total_ns,
+							      .timer_ns = j->timer_ns };
 	return ret;
 }
 
@@ -379,6 +411,9 @@ static int wait_ratio_before(struct walk *w, const struct tl_call_part *parts, s
 	double waited = 0, own = 0, life = (double)until - (double)thread->begin_ns;
 	int ret = TL_OK;
 
+	if (w->is_nested)
+		waited = (double)tl_ranges_inside_ns(&w->waits, thread->begin_ns, until);
+
 	for (size_t i = 0; i < count && ret == TL_OK; i++) {
 		const struct tl_call_key *key = &parts[i].block.key;
 		bool is_own = key->name_id == candidate->name_id &&
@@ -390,7 +425,7 @@ static int wait_ratio_before(struct walk *w, const struct tl_call_part *parts, s
 		ret = tl_syscalls_read(w->q, &parts[i], w->calls, &n, NULL, err);
 		for (uint32_t k = 0; k < n && ret == TL_OK; k++)
 			if (w->calls[k].ts < until && w->calls[k].duration_ns > 0) {
-				waited += (double)w->calls[k].duration_ns;
+				waited += w->is_nested ? 0 : (double)w->calls[k].duration_ns;
 				own += is_own ? (double)w->calls[k].duration_ns : 0;
 			}
 	}
@@ -424,7 +459,8 @@ static int judge_idle(struct walk *w, const struct tl_call_part *parts, size_t c
 	return ret;
 }
 
-static int keep_outliers(struct walk *w, bool is_idle, struct tl_error *err)
+/* `is_known`: whether the thread idles. Else its waits may be idle ones, but for locks. */
+static int keep_outliers(struct walk *w, bool is_idle, bool is_known, struct tl_error *err)
 {
 	struct tl_syscall_question *q = w->q;
 	struct tl_syscalls *out = q->out;
@@ -436,6 +472,8 @@ static int keep_outliers(struct walk *w, bool is_idle, struct tl_error *err)
 
 		if (is_idle && candidate->is_wait && !candidate->is_foreign)
 			continue;
+		if (!is_known && candidate->is_wait && !candidate->is_lock)
+			o->doubt = TL_DOUBT_OUTSIDE;
 		ret = tl_syscalls_use_thread(q, w->judgement.thread, &o->thread, err);
 		if (ret == TL_OK && o->doubt)
 			ret = tl_grow(&out->suspects, &q->suspect_capacity, out->suspect_count + 1,
@@ -468,7 +506,7 @@ static int keep_waits(struct walk *w, bool is_idle, struct tl_error *err)
 	int ret = TL_OK;
 
 	for (size_t i = 0; i < w->wait_count && ret == TL_OK; i++) {
-		const struct wait *from = &w->waits[i];
+		const struct wait *from = &w->waiting[i];
 		bool is_all = is_idle && !find_foreign(w, from->name_id, from->operation_id);
 		struct tl_syscall_wait wait = { .call_count =
 							is_all ? from->count : from->timer_count,
@@ -493,12 +531,35 @@ static int keep_waits(struct walk *w, bool is_idle, struct tl_error *err)
 	return ret;
 }
 
+static int64_t life_of(const struct tl_call_thread *thread)
+{
+	int64_t life;
+
+	return __builtin_sub_overflow(thread->end_ns, thread->begin_ns, &life) ? INT64_MAX : life;
+}
+
+/* Too coarse a clock tells nothing of how long a thread lived. */
+static bool is_life_known(const struct tl_call_thread *thread)
+{
+	return thread->has_life && (thread->time_unit_ns < COARSE_NS ||
+				    life_of(thread) / LIFE_UNITS >= thread->time_unit_ns);
+}
+
+/* NaN: not known. In coarse times a thread may have done more than it lived. */
+static double wait_ratio_of(const struct tl_call_thread *thread)
+{
+	double life = (double)thread->end_ns - (double)thread->begin_ns;
+
+	life = fmax(life, fmax((double)thread->busy_ns, (double)thread->wait_ns));
+	return is_life_known(thread) && life > 0 ? (double)thread->wait_ns / life : NAN;
+}
+
 /* What is asked for of the time from its first call to the end of its last. */
 static int64_t wall_of(const struct tl_syscall_question *q, const struct tl_call_thread *thread)
 {
 	if (q->has_asked)
 		return tl_ranges_inside_ns(&q->asked, thread->begin_ns, thread->end_ns);
-	return thread->end_ns - thread->begin_ns;
+	return life_of(thread) > thread->busy_ns ? life_of(thread) : thread->busy_ns;
 }
 
 /* Of the time of a sum, what its idle thread spent in locks that it does not idle in. */
@@ -525,8 +586,8 @@ static void finish_thread(struct walk *w, size_t first_sum, bool is_idle, double
 	if (answer) {
 		answer->is_idle = is_idle;
 		answer->wait_ratio = wait_ratio;
-		answer->has_wall = thread->has_life;
-		answer->wall_ns = thread->has_life ? wall_of(w->q, thread) : 0;
+		answer->has_wall = is_life_known(thread);
+		answer->wall_ns = answer->has_wall ? wall_of(w->q, thread) : 0;
 		answer->begin_ns = thread->begin_ns;
 		answer->end_ns = thread->end_ns;
 	}
@@ -542,6 +603,19 @@ static void finish_thread(struct walk *w, size_t first_sum, bool is_idle, double
 	}
 }
 
+/* Time in waits that are inside each other counts once. */
+static int join_waits(struct walk *w, struct tl_call_thread *thread, struct tl_error *err)
+{
+	int ret = TL_OK;
+
+	if (thread->wait_ns > 0) /* in a call without an end: until then */
+		ret = tl_ranges_add(&w->waits, thread->end_ns - thread->wait_ns, thread->end_ns,
+				    err);
+	tl_ranges_settle(&w->waits);
+	thread->wait_ns = tl_ranges_inside_ns(&w->waits, INT64_MIN, INT64_MAX);
+	return ret;
+}
+
 static int walk_thread(struct walk *w, const struct tl_call_part *parts, size_t count,
 		       struct tl_error *err)
 {
@@ -555,6 +629,10 @@ static int walk_thread(struct walk *w, const struct tl_call_part *parts, size_t 
 	if (ret < 0 || !tl_syscalls_thread_wanted(q, &q->threads[w->judgement.thread]))
 		return ret;
 	w->candidate_count = w->wait_count = 0;
+	w->waits.count = 0;
+	w->is_nested = false;
+	for (size_t i = 0; i < count; i++)
+		w->is_nested |= parts[i].block.key.kind == TL_CALL_LIBRARY;
 	for (size_t begin = 0, end; begin < count && ret == TL_OK; begin = end) {
 		const struct tl_call_key *key = &parts[begin].block.key;
 
@@ -568,12 +646,14 @@ static int walk_thread(struct walk *w, const struct tl_call_part *parts, size_t 
 		return ret;
 	thread = &q->threads[w->judgement.thread];
 	thread->is_walked = true;
-	if (thread->has_life && thread->end_ns > thread->begin_ns)
-		wait_ratio = (double)thread->wait_ns /
-			     ((double)thread->end_ns - (double)thread->begin_ns);
+	if (w->is_nested)
+		ret = join_waits(w, thread, err);
+	if (ret < 0)
+		return ret;
+	wait_ratio = wait_ratio_of(thread);
 	ret = judge_idle(w, parts, count, wait_ratio, &is_idle, err);
 	if (ret == TL_OK)
-		ret = keep_outliers(w, is_idle, err);
+		ret = keep_outliers(w, is_idle, !thread->has_life || is_life_known(thread), err);
 	if (ret == TL_OK)
 		ret = keep_waits(w, is_idle, err);
 	if (ret == TL_OK)
@@ -603,12 +683,11 @@ static void finish_open_threads(struct walk *w)
 
 	for (size_t i = 0; i < q->thread_count; i++) {
 		struct tl_call_thread *thread = &q->threads[i];
-		double life = (double)thread->end_ns - (double)thread->begin_ns;
 		double wait_ratio;
 
 		if (!thread->is_used || thread->is_walked)
 			continue;
-		wait_ratio = thread->has_life && life > 0 ? (double)thread->wait_ns / life : NAN;
+		wait_ratio = wait_ratio_of(thread);
 		w->judgement.thread = i;
 		finish_thread(w, q->out->sum_count,
 			      wait_ratio >= TL_IDLE_RATIO && !thread->is_step_thread, wait_ratio);
@@ -731,7 +810,8 @@ static int answer(struct tl_syscall_question *q, struct tl_error *err)
 	free(w.judgement.learn.ns);
 	free(w.judgement.judged.ns);
 	free(w.candidates);
-	free(w.waits);
+	free(w.waiting);
+	tl_ranges_release(&w.waits);
 	if (ret == TL_OK)
 		ret = tl_syscalls_finish_opens(q, err);
 	if (ret == TL_OK)

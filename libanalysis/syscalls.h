@@ -49,6 +49,8 @@ struct tl_call_thread {
 	bool has_life, has_ended; /* has_ended: a call of it did */
 	int64_t begin_ns, end_ns; /* first call to end of last, whatever is asked */
 	int64_t wait_ns;
+	int64_t busy_ns;       /* in calls, one after the other */
+	int64_t time_unit_ns;  /* the coarsest of its sources; 0 unknown */
 	int64_t last_begin_ns; /* of its calls that ended, if has_ended */
 	uint32_t index;	       /* in the answer, once used */
 };

@@ -64,12 +64,24 @@ int tl_syscalls_list(struct tl_syscall_question *q, int64_t thread_id, int64_t n
 
 /* ---- rows ----------------------------------------------------------------------------------------- */
 
-enum { ROW_THREAD, ROW_NAME, ROW_TS, ROW_DUR, ROW_RESULT, ROW_ERROR, ROW_PATH, ROW_LINE, ROW_ARGS };
+enum {
+	ROW_THREAD,
+	ROW_NAME,
+	ROW_TS,
+	ROW_DUR,
+	ROW_RESULT,
+	ROW_ERROR,
+	ROW_PATH,
+	ROW_LINE,
+	ROW_ARGS,
+	ROW_LENGTH
+};
 
-#define ROW_SQL                  \
-	"SELECT " TL_CALL_THREAD \
-	", name_id, ts, dur, result, error_id, path_id, line, args FROM syscall"
-#define ROW_COLUMNS "thread_id name_id ts dur result error_id path_id line args"
+#define ROW_SQL                                                                   \
+	"SELECT " TL_CALL_THREAD                                                  \
+	", name_id, ts, dur, result, error_id, path_id, line, args, args_length " \
+	"FROM syscall"
+#define ROW_COLUMNS "thread_id name_id ts dur result error_id path_id line args args_length"
 
 static int fill(struct tl_syscall_question *q, struct tl_statement *st, struct tl_syscall_one *one,
 		struct tl_error *err)
@@ -87,6 +99,8 @@ static int fill(struct tl_syscall_question *q, struct tl_statement *st, struct t
 	one->result = tl_column_i64(st, ROW_RESULT);
 	one->line = tl_column_i64(st, ROW_LINE);
 	one->arguments = args ? tl_arena_copy(q->arena, args, length, err) : NULL;
+	one->arguments_length =
+		tl_column_is_null(st, ROW_LENGTH) ? (int64_t)length : tl_column_i64(st, ROW_LENGTH);
 	return args && !one->arguments ? TL_NOMEM : TL_OK;
 }
 
@@ -101,6 +115,7 @@ static int look_up(struct tl_syscall_question *q, struct tl_statement *st,
 	tl_bind_i64(st, 3, one->ts);
 	tl_bind_i64(st, 4, one->name_id);
 	tl_bind_i64(st, 5, one->thread_id);
+	tl_bind_i64(st, 6, one->duration_ns); /* in a second of a coarse log many begin */
 	ret = tl_statement_step(st, err);
 	if (ret > 0)
 		ret = fill(q, st, one, err);
@@ -140,7 +155,7 @@ static int look_up_each(struct tl_syscall_question *q, const struct tl_call_zone
 	int ret = tl_statement_open(&st, q->store,
 				    ROW_SQL
 				    " WHERE syscall_id BETWEEN ? AND ? AND ts = ? AND name_id = ? "
-				    "AND coalesce(thread_id, -source_id) = ? AND dur NOT NULL "
+				    "AND coalesce(thread_id, -source_id) = ? AND dur = ? "
 				    "ORDER BY syscall_id LIMIT 1",
 				    ROW_COLUMNS, err);
 
@@ -172,7 +187,7 @@ static int fill_matching(struct tl_syscall_question *q, struct tl_syscall_one *c
 		struct tl_syscall_one *one = ones[found];
 
 		if (one->has_detail || one->thread_id != thread_id || one->name_id != name_id ||
-		    one->has_ts != has_ts || (has_ts ? one->ts != ts : one->duration_ns != dur))
+		    one->has_ts != has_ts || (has_ts && one->ts != ts) || one->duration_ns != dur)
 			continue;
 		ret = fill(q, st, one, err);
 	}
@@ -247,7 +262,8 @@ enum {
 	OPEN_END,
 	OPEN_ARGS,
 	OPEN_KIND,
-	OPEN_ROW
+	OPEN_ROW,
+	OPEN_LENGTH
 };
 
 #define HANG_MIN_NS 100000000 /* a log that is cut somewhere cuts calls, too */
@@ -274,6 +290,9 @@ static int name_open(struct tl_syscall_question *q, struct tl_statement *st,
 	int ret;
 
 	open->arguments = args ? tl_arena_copy(q->arena, args, length, err) : NULL;
+	open->arguments_length = tl_column_is_null(st, OPEN_LENGTH)
+					 ? (int64_t)length
+					 : tl_column_i64(st, OPEN_LENGTH);
 	if (args && !open->arguments)
 		return TL_NOMEM;
 	ret = tl_syscalls_text(q, tl_column_i64(st, OPEN_NAME), &open->name, is_wanted, err);
@@ -314,8 +333,9 @@ static void note_life(struct tl_call_thread *thread, const struct tl_syscall_ope
 	if (!thread->has_life || end > thread->end_ns)
 		thread->end_ns = end;
 	thread->has_life = true;
-	if (open->is_wait)
-		thread->wait_ns += open->age_ns;
+	/* they last until the same end: of one around another the longer counts */
+	if (open->is_wait && open->age_ns > thread->wait_ns)
+		thread->wait_ns = open->age_ns;
 }
 
 /* It reads, but from what was not recorded. */
@@ -440,11 +460,11 @@ int tl_syscalls_load_opens(struct tl_syscall_question *q, struct tl_error *err)
 		&st, q->store,
 		"SELECT c.source_id, coalesce(c.thread_id, -c.source_id) AS thread_id, c.ts, "
 		"c.name_id, c.operation_id, c.outcome, c.path_id, c.line, t.end_ts, c.args, "
-		"c.kind, c.syscall_id FROM syscall c LEFT JOIN thread t USING "
+		"c.kind, c.syscall_id, c.args_length FROM syscall c LEFT JOIN thread t USING "
 		"(thread_id) "
 		"WHERE c.outcome > 1 AND c.outcome < 6 ORDER BY c.syscall_id",
 		"source_id thread_id ts name_id operation_id outcome path_id line end_ts args "
-		"kind syscall_id",
+		"kind syscall_id args_length",
 		err);
 
 	while (ret >= 0 && (ret = tl_statement_step(st, err)) > 0) {

@@ -177,6 +177,91 @@ static void a_log_that_is_cut_makes_no_call_hang(void **state)
 	assert_int_equal(calls.hanging_count, 0);
 }
 
+/* ---- how much a thread waits -------------------------------------------------------------------- */
+
+static void waits_inside_each_other_count_once(void **state)
+{
+	struct tl_event ev = made(100, "pthread_join", NULL, 0, 80 * MS);
+
+	(void)state;
+	begin_source("a", false);
+	call(100, "SYS_futex", "FUTEX_WAIT", 10 * MS, 60 * MS);
+	ev.syscall.kind = TL_CALL_LIBRARY;
+	emit(&ev);
+	call(100, "SYS_write", NULL, 99 * MS, MS);
+	end_source();
+	assert_int_equal(ask(NULL), TL_OK);
+	assert_float_equal(calls.threads[0].wait_ratio, 0.8, 1e-9);
+	assert_false(calls.threads[0].is_idle);
+}
+
+/* Seven waits of 300 ms in two whole seconds. */
+static void make_seconds(void)
+{
+	begin_source("a", false);
+	for (int i = 0; i < 7; i++)
+		call(100, "futex", "FUTEX_WAIT", i / 4 * S, 300 * MS);
+	end_source();
+}
+
+static void times_in_whole_seconds_do_not_tell_who_idles(void **state)
+{
+	(void)state;
+	make_seconds();
+	assert_int_equal(tl_store_execute(store,
+					  "INSERT INTO source_meta(source_id, key, value) "
+					  "VALUES(1, 'tracer_time_digits', '0')",
+					  &err),
+			 TL_OK);
+	assert_int_equal(ask(NULL), TL_OK);
+	assert_int_equal(calls.sources[0].time_unit_ns, S);
+	assert_false(calls.threads[0].has_wall);
+	assert_false(calls.threads[0].is_idle);
+	assert_true(calls.threads[0].wait_ratio != calls.threads[0].wait_ratio);
+}
+
+static void a_thread_does_not_do_more_than_it_lived(void **state)
+{
+	(void)state;
+	make_seconds();
+	assert_int_equal(ask(NULL), TL_OK);
+	assert_true(calls.threads[0].has_wall);
+	assert_int_equal(calls.threads[0].wall_ns, 7 * 300 * MS);
+	assert_float_equal(calls.threads[0].wait_ratio, 1, 1e-9);
+}
+
+static void of_calls_that_begin_together_each_has_its_own_line(void **state)
+{
+	(void)state;
+	begin_source("a", false);
+	for (int i = 0; i < 3; i++) {
+		struct tl_event ev = made(100, "write", NULL, S, (1 + i) * MS);
+
+		ev.syscall.position = 10 + i;
+		emit(&ev);
+	}
+	end_source();
+	assert_int_equal(ask(NULL), TL_OK);
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(look_up(&sum_of(100, "write")->longest[i])->line, 12 - i);
+}
+
+static void rows_are_kept_of_short_calls_that_are_the_longest(void **state)
+{
+	(void)state;
+	begin_source("a", true);
+	for (int i = 0; i < 100; i++) {
+		struct tl_event ev = made(100, "write", NULL, i * S, (i == 50 ? 90 : 40) * US);
+
+		ev.syscall.position = i + 1;
+		emit(&ev);
+	}
+	end_source();
+	assert_int_equal(ask(NULL), TL_OK);
+	assert_int_equal(look_up(&sum_of(100, "write")->longest[0])->line, 51);
+	assert_int_equal(look_up(&sum_of(100, "write")->longest[1])->line, 1);
+}
+
 #define CALLS_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -192,6 +277,11 @@ int main(void)
 		CALLS_TEST(a_read_from_one_does_not_know_what_may_wait),
 		CALLS_TEST(a_library_call_around_others_does_not_hang),
 		CALLS_TEST(a_log_that_is_cut_makes_no_call_hang),
+		CALLS_TEST(waits_inside_each_other_count_once),
+		CALLS_TEST(times_in_whole_seconds_do_not_tell_who_idles),
+		CALLS_TEST(a_thread_does_not_do_more_than_it_lived),
+		CALLS_TEST(of_calls_that_begin_together_each_has_its_own_line),
+		CALLS_TEST(rows_are_kept_of_short_calls_that_are_the_longest),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -213,7 +213,28 @@ int tl_syscalls_use_thread(struct tl_syscall_question *q, size_t index, uint32_t
 
 /* ---- sources ---- */
 
-enum { SOURCE_ID, SOURCE_PATH, SOURCE_IMPORTER, SOURCE_LAST, SOURCE_REFERENCE, SOURCE_TRACEPOINT };
+enum {
+	SOURCE_ID,
+	SOURCE_PATH,
+	SOURCE_IMPORTER,
+	SOURCE_LAST,
+	SOURCE_REFERENCE,
+	SOURCE_TRACEPOINT,
+	SOURCE_TIME_DIGITS,
+	SOURCE_DURATION_DIGITS
+};
+
+/* Of what a log prints with so many digits behind the point. */
+static int64_t unit_of(struct tl_statement *st, int column)
+{
+	int64_t digits = tl_column_i64(st, column), unit = 1000000000;
+
+	if (tl_column_is_null(st, column) || digits < 0)
+		return 0;
+	for (; digits && unit > 1; digits--)
+		unit /= 10;
+	return unit;
+}
 
 static int load_sources(struct tl_syscall_question *q, struct tl_error *err)
 {
@@ -222,9 +243,15 @@ static int load_sources(struct tl_syscall_question *q, struct tl_error *err)
 		&st, q->store,
 		"SELECT source_id, path, importer, last_ts, clock_reference_id, "
 		"EXISTS (SELECT 1 FROM event e WHERE e.source_id = "
-		"s.source_id) AS is_tracepoint FROM source s ORDER BY "
-		"source_id",
-		"source_id path importer last_ts clock_reference_id is_tracepoint", err);
+		"s.source_id) AS is_tracepoint, "
+		"(SELECT CAST(value AS INTEGER) FROM source_meta m WHERE m.source_id = s.source_id "
+		"AND key = 'tracer_time_digits') AS time_digits, "
+		"(SELECT CAST(value AS INTEGER) FROM source_meta m WHERE m.source_id = s.source_id "
+		"AND key = 'tracer_duration_digits') AS duration_digits "
+		"FROM source s ORDER BY source_id",
+		"source_id path importer last_ts clock_reference_id is_tracepoint time_digits "
+		"duration_digits",
+		err);
 
 	while (ret >= 0 && (ret = tl_statement_step(st, err)) > 0) {
 		struct tl_call_source source = { .has_times = !tl_column_is_null(st, SOURCE_LAST),
@@ -238,6 +265,8 @@ static int load_sources(struct tl_syscall_question *q, struct tl_error *err)
 		source.answer.source_id = tl_column_i64(st, SOURCE_ID);
 		source.answer.min_ns = -1;
 		source.answer.is_tracepoint = tl_column_i64(st, SOURCE_TRACEPOINT) != 0;
+		source.answer.time_unit_ns = unit_of(st, SOURCE_TIME_DIGITS);
+		source.answer.duration_unit_ns = unit_of(st, SOURCE_DURATION_DIGITS);
 		source.answer.path = keep(q, text ? text : "", text ? length : 0, err);
 		text = tl_column_text(st, SOURCE_IMPORTER, &length);
 		source.answer.importer = keep(q, text ? text : "", text ? length : 0, err);
