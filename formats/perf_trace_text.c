@@ -504,6 +504,10 @@ static int log_read(void *state, struct tl_sink *sink, struct tl_error *err)
 			;
 		return ret < 0 ? ret : TL_READ_MORE;
 	}
+	if (line.number == 1 && line.length >= 3 && !memcmp(line.text, "\xef\xbb\xbf", 3)) {
+		line.text += 3; /* a byte order mark, by an editor */
+		line.length -= 3;
+	}
 	ret = read_line(log, line.text, line.length, line.has_newline, err);
 	return ret < 0 ? ret : TL_READ_MORE;
 }

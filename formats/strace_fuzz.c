@@ -35,7 +35,7 @@ static void run(const struct tl_importer *importer, const char *name, const uint
 	struct tl_error err = { 0 };
 	struct tl_input *in;
 
-	importer->probe(data, size < 4096 ? size : 4096);
+	importer->probe(data, size);
 	if (tl_input_open_memory(&in, name, data, size, &err) < 0)
 		return;
 	tl_import(importer, in, &opt, &sink, &result, &err);

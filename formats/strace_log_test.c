@@ -317,6 +317,11 @@ static void a_byte_order_mark_is_no_part_of_the_first_line(void **state)
 {
 	(void)state;
 	check_has("\xef\xbb\xbf" AT "close(5) = 0 <0.000165>\n", "task=?/7 name=\"close\"");
+	check_has_not("\xef\xbb\xbf"
+		      "    58.634 ( 0.012 ms): cmp/10818 close(fd: 3)   = 0\n"
+		      "    58.734 ( 0.012 ms): cmp/10818 close(fd: 3)   = 0\n"
+		      "    58.834 ( 0.012 ms): cmp/10818 close(fd: 3)   = 0\n",
+		      "damaged");
 }
 
 static void other_logs_are_refused_by_name(void **state)
