@@ -53,10 +53,7 @@ const struct strace_name *strace_name(struct strace_log *log, struct strace_span
 	}
 	if (bare.length > 4 && memcmp(bare.text, "SYS_", 4) == 0)
 		bare = (struct strace_span) { bare.text + 4, bare.length - 4 };
-	if (!log->is_ltrace && strace_is_library_name(name)) {
-		strace_set_ltrace(log);
-		return strace_name(log, name);
-	}
+	n->is_function = strace_is_library_name(name);
 	n->is_library = is_library(log, name);
 	n->is_clone = strace_is_clone(bare);
 	n->is_exec = strace_span_is(bare, "execve") || strace_span_is(bare, "execveat");
@@ -433,6 +430,11 @@ int strace_emit_call(struct strace_log *log, const struct strace_call *call, str
 	struct tl_event_syscall *c = &ev.syscall;
 	int ret;
 
+	if (name && name->is_function && !log->is_ltrace && call->ret) {
+		/* not of a broken line: "free(): invalid pointer" is what a program says */
+		strace_set_ltrace(log);
+		name = strace_name(log, call->name);
+	}
 	if (!name)
 		return TL_OK; /* counted */
 	strace_arguments(name->traits, call->arguments.text, call->arguments.length, &a);

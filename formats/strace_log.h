@@ -40,6 +40,7 @@ struct strace_name {
 	char text[32];
 	uint8_t length;
 	bool is_clone, is_exec, is_prctl, is_getpid, is_library;
+	bool is_function; /* and no system call of that name is known */
 	const struct strace_traits *traits;
 };
 

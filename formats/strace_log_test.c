@@ -168,6 +168,17 @@ static void names_of_functions_tell_ltrace_from_strace(void **state)
 		  "value=\"strace\"");
 }
 
+static void what_the_c_library_complains_of_is_no_call_of_ltrace(void **state)
+{
+	static const char log[] = AT "close(5) = 0 <0.000165>\n"
+				     "free(): invalid pointer\n" AT "close(5) = 0 <0.000165>\n" AT
+				     "close(6) = 0 <0.000165>\n";
+
+	(void)state;
+	check_has(log, "value=\"strace\"");
+	check_has(log, "name=\"close\" measured");
+}
+
 static void a_program_that_ltrace_sees_executed_has_returned_to_nobody(void **state)
 {
 	(void)state;
@@ -473,6 +484,7 @@ int main(void)
 		LOG_TEST(errors_of_ltrace_have_names),
 		LOG_TEST(waits_of_ltrace_have_their_operation),
 		LOG_TEST(names_of_functions_tell_ltrace_from_strace),
+		LOG_TEST(what_the_c_library_complains_of_is_no_call_of_ltrace),
 		LOG_TEST(a_program_that_ltrace_sees_executed_has_returned_to_nobody),
 		LOG_TEST(a_leader_ends_in_the_exec_of_another_thread),
 		LOG_TEST(results_in_words_are_results),

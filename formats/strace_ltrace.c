@@ -64,14 +64,20 @@ bool strace_is_of_ltrace(const char *text, size_t len)
 {
 	struct strace_prefix prefix;
 	struct strace_body body;
+	struct strace_return result;
 	struct strace_span line = { text, len };
 
 	strace_prefix(text, len, &prefix);
 	strace_body(text + prefix.length, len - prefix.length, &body);
 	switch (body.kind) {
 	case STRACE_CALL:
-		return strace_is_library_name(body.word) || is_system_name(body.word) ||
-		       ends_with(line, "<no return ...>") || memmem(text, len, " = <void>", 9);
+		if (ends_with(line, "<no return ...>") || memmem(text, len, ") = <void>", 10))
+			return true;
+		/* "free(): invalid pointer" is what a program says */
+		strace_return(text + prefix.length + body.rest, len - prefix.length - body.rest,
+			      true, &result);
+		return result.end != STRACE_END_NONE &&
+		       (strace_is_library_name(body.word) || is_system_name(body.word));
 	case STRACE_RESUMED:
 		return strace_is_library_name(body.word) || is_system_name(body.word);
 	case STRACE_EXITED:
