@@ -6,7 +6,7 @@
 # testdata asked which steps were slow), breakdown and ranks (traces of testdata), explain (a planted case
 # asked why), syscalls (one asked which system calls cost time), sql (questions to a recording of testdata),
 # capture (what capture.sh --help prints), rates (counters of a recorded folder), or a table that make bench
-# left beside the program (bench, scale, traces, tracescale, logs, logs_scale), what labelled_series.py
+# left beside the program (bench, scale, traces, tracescale, logs, logs_scale, questions), what labelled_series.py
 # printed (labelled), and judge_planted.py (planted, in bench/planted.md). What there is nothing new for
 # stays as it is.
 set -eu
@@ -44,7 +44,7 @@ if [ -d testdata/planted/khugepaged/case ]; then
 		"$program" import -q -o "$work/run.db" --buildid-dir testdata/planted/buildid \
 			testdata/planted/khugepaged/case 2>"$work/output"
 		"$program" explain --top 4 "$work/run.db" >"$work/output"
-		head -n 1 "$work/output" | fold -s -w 118
+		head -n 1 "$work/output" | fold -s -w 118 | sed "s, *$,,"
 		sed -e 1d -e 's|testdata/planted/khugepaged/||' "$work/output"
 		rm -f "$work/run.db"
 	} | fenced >"$work/explain"
@@ -115,7 +115,7 @@ if command -v sqlite3 >/dev/null 2>&1 && "$program" import -q -o "$work/run.db" 
 	ask "SELECT ts, dur, name, per_second, unit FROM counter_rate_view
 WHERE name IN ('compact_stall', 'some total') ORDER BY ts;" | fenced >"$work/rates"
 fi
-for table in bench scale logs logs_scale traces tracescale labelled planted; do
+for table in bench scale logs logs_scale traces tracescale labelled planted questions; do
 	file=$(dirname "$program")/bench/$table.md
 	[ ! -s "$file" ] || cp "$file" "$work/$table"
 done
