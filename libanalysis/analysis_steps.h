@@ -188,7 +188,8 @@ void tl_ranks_release(struct tl_ranks *ranks);
 
 /*
  * When the steps `which` were: "slow", "good" (as tl_step.class_), a number "N" or a range "N-M" of
- * numbers as the source counts. In order, without overlap; free(*out). *step_count: how many steps.
+ * numbers as the source counts. In order, without overlap; free(*out). *step_count: how many steps,
+ * of the series that has most: ranks step together, and a log tells of the same steps.
  * TL_NOTHING, in words, when there are none with times.
  */
 int tl_steps_ranges(struct tl_store *store, const char *which, struct tl_time_range **out,

@@ -49,10 +49,11 @@ static int load(struct tl_store *store, const struct choice *choice, struct tl_r
 	struct tl_statement *st;
 	int ret = tl_statement_open(
 		&st, store,
-		"SELECT ts, ts + dur AS finish FROM step WHERE ts IS NOT NULL AND "
+		"SELECT ts, ts + dur AS finish, count(*) OVER (PARTITION BY series) AS siblings "
+		"FROM step WHERE ts IS NOT NULL AND "
 		"CASE WHEN ?1 IS NULL THEN number BETWEEN ?2 AND ?3 ELSE class = ?1 END "
 		"ORDER BY ts, step_id",
-		"ts finish", err);
+		"ts finish siblings", err);
 
 	if (ret < 0)
 		return ret;
@@ -63,7 +64,9 @@ static int load(struct tl_store *store, const struct choice *choice, struct tl_r
 		ret = tl_ranges_add(ranges, tl_column_i64(st, 0), tl_column_i64(st, 1), err);
 		if (ret < 0)
 			break;
-		++*step_count;
+		/* a profiler and a log may tell of the same steps, and ranks step together */
+		if ((size_t)tl_column_i64(st, 2) > *step_count)
+			*step_count = (size_t)tl_column_i64(st, 2);
 	}
 	tl_statement_close(st);
 	return ret;
