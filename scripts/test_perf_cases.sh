@@ -79,10 +79,12 @@ found_in() {
 		WHERE state <> 'running' AND dur IS NOT NULL AND NOT (state = 'runnable'
 		AND waker_thread_id IS NOT NULL AND ts =
 		(SELECT min(ts) FROM thread_state WHERE thread_id = z.thread_id)) GROUP BY tid;
+	-- a switch to it may be missing: what a hit in its own context tells of then is no fact of switches
 	SELECT 'on_cpu_ns.' || tid || '=' || sum(dur) || char(10)
 		|| 'on_cpu_count.' || tid || '=' || count(*)
-		FROM thread_state JOIN thread USING (thread_id)
-		WHERE state = 'running' AND dur IS NOT NULL GROUP BY tid;
+		FROM thread_state z JOIN thread USING (thread_id)
+		WHERE state = 'running' AND dur IS NOT NULL AND EXISTS(SELECT 1 FROM sched_switch w
+		WHERE w.next_thread_id = z.thread_id AND w.ts = z.ts) GROUP BY tid;
 	SELECT 'hostname=' || name FROM host WHERE name IS NOT NULL;
 	SELECT 'os_release=' || os_release FROM host WHERE os_release IS NOT NULL;
 	SELECT 'arch=' || arch FROM host WHERE arch IS NOT NULL;
