@@ -22,6 +22,7 @@
 #define RATE_RATIO     10.0 /* of slow calls, in an episode against the usual */
 #define SLOWER_RATIO   3.0  /* the median of slow calls against that of the usual ones */
 #define WARMUP_SHARE   0.25
+#define GAIN_MIN       12.0 /* beyond the penalties: of 4,500 groups of chance none shows an episode */
 #define PIECES	       64u /* changes are looked for between them, then among their calls */
 #define PIECE_CALLS    4u
 #define COARSE	       4u /* pieces that a first look takes together */
@@ -275,14 +276,14 @@ static bool is_cut(const struct spread *s, uint32_t bin, size_t n)
 
 static void find(const struct spread *s, size_t n, struct tl_latency_episodes *out)
 {
-	double penalty = TL_KAPPA * log((double)n), best = 0;
+	double penalty = TL_KAPPA * log((double)n), best = GAIN_MIN;
 
 	for (uint32_t bin = tl_latency_bin(TL_LATENCY_FLOOR_NS); bin < TL_LATENCY_BINS; bin++) {
 		struct tl_latency_episodes found = { .cut_ns = tl_latency_bin_begin(bin) };
 		size_t starts[PIECES + 1], count;
 		double gain;
 
-		if (!is_cut(s, bin, n) || best_run(s, bin) < penalty)
+		if (!is_cut(s, bin, n) || best_run(s, bin) < penalty + GAIN_MIN / 2)
 			continue;
 		gain = segment(s, bin, penalty, starts, &count);
 		starts[count] = s->count;

@@ -30,7 +30,7 @@ struct tl_latency_episodes {
  *
  * Whether a call is slow is a coin whose probability changes now and then: the changes minimise the
  * deviance plus 3 ln n for each of them, exactly, for every half-octave cut of 1 ms and more; the
- * cut that explains most is taken.
+ * cut that explains most is taken, if it explains clearly more than chance does.
  */
 int tl_latency_episodes(struct tl_latency_episodes *out, const int64_t *ns, size_t n,
 			struct tl_error *err);

@@ -95,6 +95,23 @@ static void slow_calls_spread_evenly_are_no_episode(void **state)
 	}
 }
 
+static void chance_makes_no_episodes(void **state)
+{
+	uint64_t random = 42;
+
+	(void)state;
+	/* one in twenty is slow: in 5,000 series some have most of them at their end */
+	for (size_t round = 0; round < 5000; round++) {
+		for (size_t i = 0; i < 380; i++) {
+			ns[i] = 50 * US;
+			if (next_random(&random) < 0.05)
+				ns[i] = MS + (int64_t)(next_random(&random) * 4e6);
+		}
+		look(380);
+		assert_int_equal(found.slow_count, 0);
+	}
+}
+
 static void heavy_tails_are_no_episode(void **state)
 {
 	(void)state;
@@ -182,6 +199,7 @@ int main(void)
 		cmocka_unit_test(slow_from_a_tenth_on_is_found),
 		cmocka_unit_test(two_episodes_and_what_is_usual_between_are_found),
 		cmocka_unit_test(slow_calls_spread_evenly_are_no_episode),
+		cmocka_unit_test(chance_makes_no_episodes),
 		cmocka_unit_test(heavy_tails_are_no_episode),
 		cmocka_unit_test(calls_that_are_slow_every_now_and_then_are_no_episodes),
 		cmocka_unit_test(a_warm_up_is_neither_slow_nor_usual),
