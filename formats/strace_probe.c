@@ -191,11 +191,14 @@ static void judge(struct judgement *p, const char *text, size_t len, bool is_who
 /* All lines of the head; with `has_front`, without what others put before them. */
 static void judge_all(struct judgement *p, const char *text, size_t len, bool has_front)
 {
-	const char *at = text, *end = text + len;
+	const char *at = text, *end;
 	unsigned indentation = 0;
 	char plain[LINE_MAX_BYTES];
 
 	*p = (struct judgement) { 0 };
+	if (len == 0)
+		return;
+	end = text + len;
 	if (has_front)
 		while (indentation < len && text[indentation] == ' ')
 			indentation++;

@@ -16,7 +16,8 @@
 #include "schema_sql.h"
 
 #define APPLICATION_ID	  0x546c6f6d /* "Tlom", in the file header at byte 68 */
-#define SCHEMA_VERSION	  1
+#define SCHEMA_VERSION	  2
+#define SCHEMA_OLDEST	  2    /* what came before lacks facts that no upgrade can make */
 #define BUSY_TIMEOUT_MS	  5000 /* another import into the same case: wait for it a little */
 #define SQLITE_MAGIC	  "SQLite format 3"
 #define MAGIC_SIZE	  16
@@ -204,7 +205,7 @@ static int create_schema(struct tl_store *store, struct tl_error *err)
  * Steps from version i + 1 to i + 2, oldest first: facts only, what is derived is made anew. Add
  * one when SCHEMA_VERSION is raised.
  */
-static const char *const upgrades[] = { NULL };
+static const char *const upgrades[] = { NULL, NULL };
 
 static int drop_views(struct tl_store *store, struct tl_error *err)
 {
@@ -276,6 +277,11 @@ static int check_schema(struct tl_store *store, enum tl_store_mode mode, struct 
 			(long long)version, SCHEMA_VERSION);
 	else if (version < 1)
 		ret = tl_fail(err, TL_STORE, "is a case without a schema version: damaged");
+	else if (version < SCHEMA_OLDEST)
+		ret = tl_fail(err, TL_STORE,
+			      "is a case of schema version %lld, and this program reads %d and "
+			      "later: import its recordings again",
+			      (long long)version, SCHEMA_OLDEST);
 	else if (version < SCHEMA_VERSION && mode == TL_STORE_READ)
 		ret = tl_fail(
 			err, TL_STORE,

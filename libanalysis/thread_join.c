@@ -219,7 +219,7 @@ static const struct name *names_of(const struct joining *j, const struct life *l
 			 j->names[high].thread_id == key.thread_id;)
 		high++;
 	*count = high - low;
-	return j->names + low;
+	return j->name_count ? j->names + low : NULL;
 }
 
 enum agreement { DIFFERENT, UNKNOWN, SAME };

@@ -566,6 +566,16 @@ static void a_foreign_database_is_refused(void **state)
 	assert_string_equal(err.text, "is an SQLite file, but not a case");
 }
 
+static void a_case_of_before_is_refused_in_words(void **state)
+{
+	struct tl_store *other = NULL;
+
+	(void)state;
+	assert_int_equal(tl_store_execute(store, "PRAGMA user_version = 1", &err), TL_OK);
+	assert_int_equal(tl_store_open(&other, path, TL_STORE_CREATE, &err), TL_STORE);
+	assert_non_null(strstr(err.text, "import its recordings again"));
+}
+
 static void a_newer_case_is_refused_in_words(void **state)
 {
 	struct tl_store *other = NULL;
@@ -636,6 +646,7 @@ int main(void)
 		CASE_TEST(an_aborted_source_leaves_nothing),
 		CASE_TEST(names_that_are_no_utf8_are_kept_as_bytes),
 		CASE_TEST(a_foreign_database_is_refused),
+		CASE_TEST(a_case_of_before_is_refused_in_words),
 		CASE_TEST(a_newer_case_is_refused_in_words),
 		CASE_TEST(a_case_is_known_by_its_first_bytes),
 		CASE_TEST(every_view_can_be_read),
