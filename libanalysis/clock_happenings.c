@@ -8,8 +8,8 @@
 
 #include "calls.h"
 
-#define HAPPENINGS_MAX 1000000u /* of one source: 40 MB */
-#define USEFUL_MIN     5	/* a thread with fewer says nothing */
+#define HAPPENINGS_MAX 400000u /* of one source: 16 MB */
+#define USEFUL_MIN     5       /* a thread with fewer says nothing */
 
 /* ---- how much there is ---- */
 

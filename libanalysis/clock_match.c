@@ -15,7 +15,8 @@
 #define CLOSE_NS       50000  /* most are so close */
 #define WINDOW_MIN     20000  /* nobody agrees better than that */
 #define MATCHES_MIN    20
-#define DRIFT_ERRORS   5      /* a slope is sure when it is so many times its error */
+#define DRIFT_ERRORS   5 /* a slope is sure when it is so many times its error */
+#define EVEN_MIN_NS    1000
 #define LEAD_MAX_NS    100000 /* a tracer at its fastest sees a call begin no earlier */
 #define RIVAL_MAX      0.6    /* of the best one's matches */
 #define RIVAL_FAR      0.3
@@ -368,7 +369,8 @@ static int find_middle(const struct trial *t, enum tl_clock_relation relation, i
 	free(begins);
 	if (relation == TL_RELATION_EVEN) {
 		*middle = centre;
-		out->residual_ns = out->spread_ns;
+		/* most write microseconds: equal ones need not be equal */
+		out->residual_ns = out->spread_ns > EVEN_MIN_NS ? out->spread_ns : EVEN_MIN_NS;
 		return TL_OK;
 	}
 	ret = find_range(t, &low, &high, err);

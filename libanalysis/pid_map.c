@@ -266,7 +266,8 @@ int tl_pid_map_sink_finish(struct tl_pid_map_sink *s, struct tl_error *err)
 		.count = s->unknown_count,
 		.unit = "events",
 		.message =
-			"their numbers are left as recorded: those of other threads outside, maybe",
+			"numbers of threads that the pid map does not have are left as recorded: "
+			"outside they may be those of other threads",
 	};
 	return s->to->emit(s->to, &ev, err);
 }

@@ -153,6 +153,9 @@ CREATE TABLE thread_life (
 	process_end_ts INTEGER,
 	next_thread_id INTEGER -- while threads are joined: the thread that it turned out to be; else NULL
 ) STRICT;
+-- There from the start: joining threads asks for them in every case, and lives are few.
+CREATE INDEX thread_life_by_thread ON thread_life(thread_id);
+CREATE INDEX thread_life_by_process ON thread_life(process_id);
 
 -- Facts: the names that a thread has had, as each source tells.
 CREATE TABLE thread_name (
@@ -558,8 +561,6 @@ CREATE INDEX IF NOT EXISTS mm_activity_by_kind ON mm_activity(kind, ts);
 CREATE INDEX IF NOT EXISTS slice_timeline ON slice(track_id, ts, dur, class, flags, correlation);
 CREATE INDEX IF NOT EXISTS slice_by_step ON slice(step) WHERE step IS NOT NULL;
 CREATE INDEX IF NOT EXISTS thread_by_tid ON thread(tid);
-CREATE INDEX IF NOT EXISTS thread_life_by_thread ON thread_life(thread_id);
-CREATE INDEX IF NOT EXISTS thread_life_by_process ON thread_life(process_id);
 
 -- ==== VIEWS
 -- One per table, ids joined to text, for people with a shell. Times stay in ns.
