@@ -380,11 +380,12 @@ static size_t any_number(const char *text, size_t len, uint64_t *value)
 /* A number by its name, which follows it (-X verbose), or is known; other words as they are. */
 static struct strace_span named(const struct strace_traits *traits, struct strace_span printed)
 {
-	const char *open, *end = printed.text + printed.length, *known;
+	const char *open, *end, *known;
 	uint64_t number;
 
 	if (!printed.length || !strace_is_digit(printed.text[0]))
 		return printed;
+	end = printed.text + printed.length;
 	open = memmem(printed.text, printed.length, " /* ", 4);
 	if (open && end - open > 7 && !memcmp(end - 3, " */", 3) &&
 	    !memmem(open, (size_t)(end - open), "???", 3))

@@ -161,9 +161,12 @@ enum made { MADE_PROCESS, MADE_THREAD, MADE_UNKNOWN };
 static enum made what_is_made(struct strace_span name, struct strace_span arguments)
 {
 	const uint64_t clone_thread = 0x10000; /* linux/sched.h */
-	const char *end = arguments.text + arguments.length, *at;
+	const char *end, *at;
 	uint64_t flags;
 
+	if (!arguments.length)
+		return strace_name_ends(name, "clone3") ? MADE_UNKNOWN : MADE_PROCESS;
+	end = arguments.text + arguments.length;
 	if (memmem(arguments.text, arguments.length, "CLONE_THREAD", 12))
 		return MADE_THREAD;
 	at = memmem(arguments.text, arguments.length, "flags=", 6);

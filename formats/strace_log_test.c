@@ -317,6 +317,19 @@ static void calls_between_lines_of_a_training_are_told(void **state)
 	check_has(log, "skipped count=2 what=\"line of strace's");
 }
 
+static void nothing_is_no_log(void **state)
+{
+	struct tl_import_result result;
+	struct printer p = { .sink.emit = print_event };
+	struct tl_error err = { 0 };
+	struct tl_input *in;
+
+	(void)state;
+	assert_int_equal(tl_input_open_memory(&in, "log", NULL, 0, &err), TL_OK);
+	assert_int_equal(tl_import(&strace_importer, in, NULL, &p.sink, &result, &err), TL_FORMAT);
+	tl_input_close(in);
+}
+
 static void colours_around_names_are_left_out(void **state)
 {
 	(void)state;
@@ -495,6 +508,7 @@ int main(void)
 		LOG_TEST(fronts_of_containers_are_left_out),
 		LOG_TEST(a_log_may_begin_behind_a_screen_of_text),
 		LOG_TEST(calls_between_lines_of_a_training_are_told),
+		LOG_TEST(nothing_is_no_log),
 		LOG_TEST(colours_around_names_are_left_out),
 		LOG_TEST(a_byte_order_mark_is_no_part_of_the_first_line),
 		LOG_TEST(other_logs_are_refused_by_name),

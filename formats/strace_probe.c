@@ -246,13 +246,15 @@ int strace_probe(const uint8_t *bytes, size_t len)
 {
 	const char *head = (const char *)bytes;
 	struct judgement p, behind;
+	size_t mark;
 
 	if (len == 0)
 		return 0;
 	if (strace_alike(head, len))
 		return 60; /* to be refused by name */
-	len -= mark_length(head, len);
-	head += mark_length(head, len + 3);
+	mark = mark_length(head, len);
+	head += mark;
+	len -= mark;
 	judge_all(&p, head, len, false);
 	if (p.good < p.bad) {
 		judge_all(&behind, head, len, true);
