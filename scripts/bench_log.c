@@ -156,7 +156,7 @@ int main(int argc, char **argv)
 		} else if (any(5) == 0) {
 			open_calls[thread] = begin_wait(thread);
 		} else {
-			if (any(3) == 0)
+			if (any(2) == 0)
 				print_io(thread);
 			else
 				print_call(thread);
