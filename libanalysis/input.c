@@ -39,7 +39,7 @@ struct tl_input {
 	const uint8_t *memory; /* BACKING_MEMORY */
 	uint64_t size;	       /* MEMORY and FILE */
 
-	uint8_t head[HEAD_SIZE]; /* of a stream: what the probe saw, still to be read */
+	uint8_t *head; /* HEAD_SIZE, of a stream: what the probe saw, still to be read */
 	size_t head_length, head_used;
 	bool has_head;
 
@@ -152,8 +152,10 @@ static int start_stream(struct tl_input *in, struct tl_error *err)
 	const size_t first = 4096; /* enough for a magic, and not too much for the inflater */
 	enum tl_compression kind;
 	size_t more;
-	int ret = read_fully(in, in->head, first, &in->head_length, err);
+	int ret;
 
+	in->head = tl_alloc(HEAD_SIZE, 1, err);
+	ret = in->head ? read_fully(in, in->head, first, &in->head_length, err) : TL_NOMEM;
 	if (ret < 0)
 		return ret;
 	kind = tl_compression_of(in->head, in->head_length);
@@ -281,6 +283,7 @@ void tl_input_close(struct tl_input *in)
 	tl_inflater_close(in->inflater);
 	if (in->fd >= 0)
 		close(in->fd);
+	free(in->head);
 	free(in->buffer);
 	free(in->path);
 	free(in);
