@@ -126,8 +126,6 @@ static int change(const struct align_options *opt, size_t operand_count, char **
 
 /* ---- what is shown ---- */
 
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-
 static const struct column columns[] = {
 	{ "source_id", "source", COLUMN_INTEGER, false },
 	{ "path", "file", COLUMN_TEXT, false },

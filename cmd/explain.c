@@ -49,18 +49,6 @@ static const struct command_example examples[] = {
 	{ NULL, NULL },
 };
 
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-
-static struct cell cell_finite(double value)
-{
-	return isfinite(value) ? cell_real(value) : cell_unknown();
-}
-
-static struct cell cell_ns(double ns)
-{
-	return isfinite(ns) && fabs(ns) < 9e18 ? cell_integer(llround(ns)) : cell_unknown();
-}
-
 static size_t shown(const struct explain_options *opt, size_t count)
 {
 	bool is_machine = opt->output.is_json || opt->output.is_csv;
@@ -145,14 +133,14 @@ static int print_parts(const struct explain_options *opt, struct output *output,
 	for (size_t i = 0; i < count && ret == TL_OK; i++) {
 		const struct tl_explain_part *p = &parts[i];
 		const struct cell cells[COUNT(columns)] = {
-			cell_text(p->cause),	    cell_text(p->state),
-			cell_text(p->name),	    cell_text(p->text),
-			cell_ns(p->good_ns),	    cell_ns(p->slow_ns),
-			cell_ns(p->difference_ns),  cell_ns(p->low_ns),
-			cell_ns(p->high_ns),	    cell_finite(p->share),
-			cell_finite(p->share_low),  cell_finite(p->share_high),
-			cell_finite(p->dose_share), cell_finite(p->p),
-			cell_finite(p->q),	    cell_flag(p->is_named),
+			cell_text(p->cause),	   cell_text(p->state),
+			cell_text(p->name),	   cell_text(p->text),
+			cell_ns(p->good_ns),	   cell_ns(p->slow_ns),
+			cell_ns(p->difference_ns), cell_ns(p->low_ns),
+			cell_ns(p->high_ns),	   cell_real(p->share),
+			cell_real(p->share_low),   cell_real(p->share_high),
+			cell_real(p->dose_share),  cell_real(p->p),
+			cell_real(p->q),	   cell_flag(p->is_named),
 		};
 
 		if (i >= top || (!p->is_named && !is_machine && !opt->show_all))
@@ -189,12 +177,12 @@ static int print_functions(const struct explain_options *opt, struct output *out
 	for (size_t i = 0; i < shown(opt, count) && ret == TL_OK; i++) {
 		const struct cell cells[COUNT(samples)] = {
 			cell_text(f[i].name),
-			is_time ? cell_ns(f[i].good) : cell_finite(f[i].good),
-			is_time ? cell_ns(f[i].slow) : cell_finite(f[i].slow),
-			is_time ? cell_ns(f[i].difference) : cell_finite(f[i].difference),
-			is_time ? cell_ns(f[i].error) : cell_finite(f[i].error),
-			cell_finite(f[i].p),
-			cell_finite(f[i].q),
+			is_time ? cell_ns(f[i].good) : cell_real(f[i].good),
+			is_time ? cell_ns(f[i].slow) : cell_real(f[i].slow),
+			is_time ? cell_ns(f[i].difference) : cell_real(f[i].difference),
+			is_time ? cell_ns(f[i].error) : cell_real(f[i].error),
+			cell_real(f[i].p),
+			cell_real(f[i].q),
 		};
 
 		ret = output_row(output, cells, err);

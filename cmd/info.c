@@ -50,8 +50,6 @@ static struct cell cell_if(bool is_known, int64_t value)
 	return is_known ? cell_integer(value) : cell_unknown();
 }
 
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-
 static int print_case(struct output *output, const struct tl_info *info, struct tl_error *err)
 {
 	static const struct column columns[] = {

@@ -60,6 +60,16 @@ struct cell cell_real(double value)
 	return (struct cell) { .is_known = isfinite(value), .real = value };
 }
 
+struct cell cell_ns(double ns)
+{
+	return isfinite(ns) && fabs(ns) < 9e18 ? cell_integer(llround(ns)) : cell_unknown();
+}
+
+struct cell cell_id(int64_t id)
+{
+	return id >= 0 ? cell_integer(id) : cell_unknown();
+}
+
 struct cell cell_flag(bool value)
 {
 	return cell_integer(value);

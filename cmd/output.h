@@ -35,6 +35,8 @@ struct column {
 	bool is_detail; /* JSON and CSV only: it would make the table too wide */
 };
 
+#define COUNT(array) (sizeof(array) / sizeof((array)[0])) /* of columns, and of their cells */
+
 struct cell {
 	bool is_known;
 	const char *text; /* TEXT */
@@ -46,7 +48,9 @@ struct cell cell_unknown(void);
 struct cell cell_text(const char *text); /* NULL: unknown */
 struct cell cell_bytes(const char *text, size_t length);
 struct cell cell_integer(int64_t value);
-struct cell cell_real(double value);
+struct cell cell_real(double value); /* NaN and infinity: unknown */
+struct cell cell_ns(double ns);	     /* rounded; what fits no int64_t: unknown */
+struct cell cell_id(int64_t id);     /* negative: unknown */
 struct cell cell_flag(bool value);
 
 struct output;

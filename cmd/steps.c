@@ -57,23 +57,6 @@ static const struct command_example examples[] = {
 	{ NULL, NULL },
 };
 
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-
-static struct cell cell_finite(double value)
-{
-	return isfinite(value) ? cell_real(value) : cell_unknown();
-}
-
-static struct cell cell_ns(double ns)
-{
-	return isfinite(ns) ? cell_integer(llround(ns)) : cell_unknown();
-}
-
-static struct cell cell_id(int64_t id)
-{
-	return id >= 0 ? cell_integer(id) : cell_unknown();
-}
-
 /* ---- the plot ---- */
 
 /* What a column of the plot shows: the slowest of its steps. */
@@ -172,11 +155,11 @@ static int print_series_table(struct output *output, const struct tl_steps *step
 			cell_integer((int64_t)s->left_out),
 			cell_ns(s->count ? s->baseline_ns : NAN),
 			cell_integer((int64_t)s->baseline_count),
-			cell_finite(s->sigma_ratio),
+			cell_real(s->sigma_ratio),
 			cell_integer((int64_t)s->warmup_count),
 			s->period ? cell_integer((int64_t)s->period) : cell_unknown(),
 			s->has_drift ? cell_real(s->drift_ratio) : cell_unknown(),
-			cell_finite(s->visible_ratio),
+			cell_real(s->visible_ratio),
 			cell_flag(s->is_alarm),
 			cell_text(s->verdict),
 		};
@@ -212,7 +195,7 @@ static int print_phases(struct output *output, const struct tl_steps *steps, str
 				cell_integer(s->steps[p->last].number),
 				cell_integer((int64_t)(p->last - p->first + 1)),
 				cell_ns(p->median_ns),
-				cell_finite(p->change_ratio),
+				cell_real(p->change_ratio),
 				cell_ns(p->excess_ns),
 			};
 
@@ -260,21 +243,21 @@ static int print_episodes(struct output *output, const struct tl_steps *steps, s
 				cell_text(e->kind),
 				cell_integer(s->steps[e->first].number),
 				cell_integer(s->steps[e->last].number),
-				cell_finite(t ? e->effect_ratio : e->median_ratio),
-				cell_finite(t ? e->effect_low_ratio : NAN),
-				cell_finite(t ? e->effect_high_ratio : NAN),
+				cell_real(t ? e->effect_ratio : e->median_ratio),
+				cell_real(t ? e->effect_low_ratio : NAN),
+				cell_real(t ? e->effect_high_ratio : NAN),
 				cell_integer(s->steps[e->peak].number),
-				cell_finite(e->peak_ratio),
+				cell_real(e->peak_ratio),
 				cell_ns(e->excess_ns),
 				is_back ? cell_integer((int64_t)e->recovery_steps) : cell_unknown(),
 				cell_ns(is_back ? e->recovery_ns : NAN),
-				cell_finite(e->has_decay ? e->half_life_steps : NAN),
-				cell_finite(e->has_decay ? e->decay_r2 : NAN),
-				cell_finite(t ? e->p_rank : NAN),
+				cell_real(e->has_decay ? e->half_life_steps : NAN),
+				cell_real(e->has_decay ? e->decay_r2 : NAN),
+				cell_real(t ? e->p_rank : NAN),
 				t ? cell_integer((int64_t)e->local_count) : cell_unknown(),
-				cell_finite(t ? e->p_window : NAN),
+				cell_real(t ? e->p_window : NAN),
 				t ? cell_integer((int64_t)e->window_count) : cell_unknown(),
-				cell_finite(t ? e->p_scan : NAN),
+				cell_real(t ? e->p_scan : NAN),
 				cell_text(e->confidence),
 			};
 
@@ -340,13 +323,13 @@ static int print_comparison(struct output *output, const struct tl_steps_compari
 	const struct cell cells[COUNT(columns)] = {
 		cell_text(c->verdict),
 		cell_text(c->says),
-		cell_finite(c->ratio),
-		cell_finite(c->ratio_low),
-		cell_finite(c->ratio_high),
-		cell_finite(c->p),
+		cell_real(c->ratio),
+		cell_real(c->ratio_low),
+		cell_real(c->ratio_high),
+		cell_real(c->p),
 		cell_text(c->method),
-		cell_finite(c->smallest_p),
-		cell_finite(c->cliff),
+		cell_real(c->smallest_p),
+		cell_real(c->cliff),
 		cell_integer((int64_t)c->good_count),
 		cell_integer((int64_t)c->good_left_out),
 		cell_ns(c->good_median_ns),
@@ -377,7 +360,7 @@ static int print_slowest(struct output *output, const struct tl_steps_series *th
 			cell_integer(x->number),
 			x->has_ts ? cell_integer(x->ts) : cell_unknown(),
 			cell_integer(x->duration_ns),
-			cell_finite((double)x->duration_ns / c->good_median_ns - 1),
+			cell_real((double)x->duration_ns / c->good_median_ns - 1),
 			cell_text(x->phase),
 		};
 

@@ -7,18 +7,6 @@
 #include <math.h>
 #include <string.h>
 
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-
-static struct cell cell_ns(double ns)
-{
-	return isfinite(ns) ? cell_integer(llround(ns)) : cell_unknown();
-}
-
-static struct cell cell_id(int64_t id)
-{
-	return id >= 0 ? cell_integer(id) : cell_unknown();
-}
-
 /* ---- where the time went ---- */
 
 static int print_parts(struct output *output, const struct tl_steps *steps,

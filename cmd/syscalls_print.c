@@ -14,8 +14,6 @@ enum { BAR_WIDTH = 40, ARGUMENTS_SHOWN = 60, HISTOGRAM_CALLS = 5, SUM_COLUMNS = 
 
 #define COARSE_NS 1000000 /* units of logs from here on are worth a word */
 
-#define COUNT(array) (sizeof(array) / sizeof(*(array)))
-
 struct print {
 	struct tl_store *store;
 	struct tl_syscalls *calls;
@@ -43,17 +41,7 @@ static int print_headline(struct print *p, struct tl_error *err)
 	return print_text(p, &text, err);
 }
 
-/* ---- cells ---------------------------------------------------------------------------------------- */
-
-static struct cell cell_id(int64_t id)
-{
-	return id < 0 ? cell_unknown() : cell_integer(id);
-}
-
-static struct cell cell_ns(double ns)
-{
-	return isfinite(ns) ? cell_integer((int64_t)llround(ns)) : cell_unknown();
-}
+/* ---- what several tables hold ------------------------------------------------------------------ */
 
 static const struct tl_syscall_thread *thread_of(const struct print *p, uint32_t index)
 {

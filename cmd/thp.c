@@ -40,23 +40,6 @@ static const struct command_example examples[] = {
 	{ NULL, NULL },
 };
 
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-
-static struct cell cell_finite(double value)
-{
-	return isfinite(value) ? cell_real(value) : cell_unknown();
-}
-
-static struct cell cell_ns(double ns)
-{
-	return isfinite(ns) ? cell_integer(llround(ns)) : cell_unknown();
-}
-
-static struct cell cell_id(int64_t id)
-{
-	return id >= 0 ? cell_integer(id) : cell_unknown();
-}
-
 /* ---- words, for people ---- */
 
 #define TEXT_WIDTH 98
@@ -202,12 +185,12 @@ static int print_verdict(struct output *output, const struct tl_thp *t, struct t
 		cell_ns(t->good_count ? t->baseline_ns : NAN),
 		cell_ns(t->slow_mean_ns),
 		cell_ns(t->slow_count ? t->excess_ns : NAN),
-		cell_finite(t->share),
-		cell_finite(t->share_low),
-		cell_finite(t->share_high),
-		cell_finite(t->mechanism_share[TL_THP_DIRECT]),
-		cell_finite(t->mechanism_share[TL_THP_STOLEN]),
-		cell_finite(t->mechanism_share[TL_THP_LOCK]),
+		cell_real(t->share),
+		cell_real(t->share_low),
+		cell_real(t->share_high),
+		cell_real(t->mechanism_share[TL_THP_DIRECT]),
+		cell_real(t->mechanism_share[TL_THP_STOLEN]),
+		cell_real(t->mechanism_share[TL_THP_LOCK]),
 		cell_flag(t->is_seen[TL_THP_DIRECT]),
 		cell_flag(t->is_seen[TL_THP_STOLEN]),
 		cell_flag(t->is_seen[TL_THP_LOCK]),
@@ -246,10 +229,10 @@ static int print_evidence(struct output *output, const struct tl_thp *t, struct 
 			cell_text(e->what),
 			cell_ns(e->slow_ns),
 			cell_ns(e->good_ns),
-			cell_finite(e->share),
-			cell_finite(e->share_low),
-			cell_finite(e->share_high),
-			cell_finite(e->p),
+			cell_real(e->share),
+			cell_real(e->share_low),
+			cell_real(e->share_high),
+			cell_real(e->p),
 			cell_integer((int64_t)e->count),
 			cell_text(e->unit),
 			cell_text(e->event),
@@ -295,7 +278,7 @@ static int print_course(struct output *output, const struct tl_thp *t, struct tl
 			cell_ns(c->mechanism_ns[TL_THP_DIRECT]),
 			cell_ns(c->mechanism_ns[TL_THP_STOLEN]),
 			cell_ns(c->mechanism_ns[TL_THP_LOCK]),
-			cell_finite(is_known && c->excess_ns > 0 ? sum / c->excess_ns : NAN),
+			cell_real(is_known && c->excess_ns > 0 ? sum / c->excess_ns : NAN),
 			cell_ns(c->activity_ns),
 		};
 
@@ -319,8 +302,8 @@ static int print_tests(struct output *output, const struct tl_thp *t, struct tl_
 		const struct tl_thp_test *x = &t->tests[i];
 		const struct cell cells[COUNT(columns)] = {
 			cell_text(x->name),
-			cell_finite(x->value),
-			cell_finite(x->p),
+			cell_real(x->value),
+			cell_real(x->p),
 			x->count ? cell_integer((int64_t)x->count) : cell_unknown(),
 			cell_text(x->what),
 		};
@@ -346,9 +329,9 @@ static int print_counters(struct output *output, const struct tl_thp *t, struct 
 	for (size_t i = 0; i < t->counter_count && ret == TL_OK; i++) {
 		const struct tl_thp_counter *c = &t->counters[i];
 		const struct cell cells[COUNT(columns)] = {
-			cell_text(c->name),	   cell_finite(c->slow_rate),
-			cell_finite(c->good_rate), cell_finite(c->rho),
-			cell_finite(c->p),	   cell_integer((int64_t)c->count),
+			cell_text(c->name),	 cell_real(c->slow_rate),
+			cell_real(c->good_rate), cell_real(c->rho),
+			cell_real(c->p),	 cell_integer((int64_t)c->count),
 			cell_text(c->source),
 		};
 
