@@ -216,13 +216,6 @@ static int add_stack_sums(struct call_fold *c, struct tl_error *err)
 
 /* ---- blocks ------------------------------------------------------------------------------------------- */
 
-static int64_t end_of(int64_t ts, int64_t duration_ns)
-{
-	int64_t end;
-
-	return __builtin_add_overflow(ts, duration_ns, &end) ? INT64_MAX : end;
-}
-
 /* What of a call lies inside of the times asked for; -1: nothing does. */
 static int64_t inside_ns(const struct call_fold *c, bool has_ts, int64_t ts, int64_t duration_ns)
 {
@@ -232,13 +225,13 @@ static int64_t inside_ns(const struct call_fold *c, bool has_ts, int64_t ts, int
 		return length;
 	if (!has_ts)
 		return -1;
-	inside = tl_ranges_inside_ns(&c->q.asked, ts, end_of(ts, length));
+	inside = tl_ranges_inside_ns(&c->q.asked, ts, tl_call_end(ts, length));
 	return inside || tl_ranges_contain(&c->q.asked, ts) ? inside : -1;
 }
 
 static void note_time(struct call_fold *c, int64_t ts, int64_t duration_ns)
 {
-	tl_fold_note_time(c->fold, ts, end_of(ts, duration_ns > 0 ? duration_ns : 0));
+	tl_fold_note_time(c->fold, ts, tl_call_end(ts, duration_ns > 0 ? duration_ns : 0));
 }
 
 static int add_decoded(struct call_fold *c, const struct tl_call_part *part, struct tl_error *err)
@@ -260,7 +253,7 @@ static int add_decoded(struct call_fold *c, const struct tl_call_part *part, str
 		if (part->block.has_times)
 			note_time(c, call->ts, call->duration_ns);
 		taken++;
-		sum = end_of(sum, ns);
+		sum = tl_call_end(sum, ns);
 	}
 	return ret < 0 ? ret
 		       : tl_call_sums_add(&c->total, key->thread_id, key->name_id, part->source_id,
@@ -277,7 +270,7 @@ static int add_part(struct call_fold *c, const struct tl_call_part *part, struct
 	if (c->q.has_asked || part->has_hidden)
 		return add_decoded(c, part, err);
 	if (b->has_times)
-		note_time(c, b->first_ts, end_of(b->last_ts, 0));
+		note_time(c, b->first_ts, tl_call_end(b->last_ts, 0));
 	return tl_call_sums_add(&c->total, b->key.thread_id, b->key.name_id, part->source_id,
 				b->duration_sum_ns, b->count, err);
 }

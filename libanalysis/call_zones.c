@@ -8,16 +8,9 @@
 
 #define ROWS_MAX 2048 /* reading them takes half a millisecond */
 
-static int64_t end_of(int64_t ts, int64_t duration_ns)
-{
-	int64_t end;
-
-	return __builtin_add_overflow(ts, duration_ns, &end) ? INT64_MAX : end;
-}
-
 bool tl_call_zone_add(struct tl_call_zone *zone, int64_t id, int64_t ts, int64_t duration_ns)
 {
-	int64_t end = end_of(ts, duration_ns);
+	int64_t end = tl_call_end(ts, duration_ns);
 
 	if (!zone->first_id) {
 		*zone = (struct tl_call_zone) { id, id, end, end };
@@ -121,7 +114,7 @@ int tl_call_zones_load(struct tl_call_zones *zones, struct tl_store *store, stru
 
 bool tl_call_zone_may_hold(const struct tl_call_zone *zone, int64_t ts, int64_t duration_ns)
 {
-	int64_t end = end_of(ts, duration_ns);
+	int64_t end = tl_call_end(ts, duration_ns);
 
 	return zone->first_end <= end && end <= zone->last_end;
 }

@@ -46,6 +46,15 @@ bool tl_call_is_wait(struct tl_call_traits traits, const struct tl_event_syscall
  */
 bool tl_call_is_timer_end(struct tl_call_traits traits, const struct tl_event_syscall *call);
 
+/* When it was over: INT64_MAX if that is too late for a number; its begin if dur is below 0, unknown. */
+static inline int64_t tl_call_end(int64_t ts, int64_t duration_ns)
+{
+	int64_t end;
+
+	return __builtin_add_overflow(ts, duration_ns > 0 ? duration_ns : 0, &end) ? INT64_MAX
+										   : end;
+}
+
 /* It came back to its caller, as far as one can know: what is counted. */
 static inline bool tl_call_has_ended(enum tl_call_outcome outcome)
 {

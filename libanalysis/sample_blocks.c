@@ -138,3 +138,18 @@ int tl_sample_block_read(const struct tl_sample_block *block, struct tl_sample_e
 		return tl_fail(err, TL_STORE, "a block of samples is damaged");
 	return TL_OK;
 }
+
+enum { ROW_COUNT, ROW_BASE, ROW_FIRST, ROW_LAST, ROW_SAMPLES };
+
+int tl_sample_block_row(struct tl_statement *st, struct tl_sample_block *block,
+			struct tl_sample_entry *samples, struct tl_error *err)
+{
+	*block = (struct tl_sample_block) { .count = (uint32_t)tl_column_i64(st, ROW_COUNT),
+					    .base_ts = tl_column_i64(st, ROW_BASE),
+					    .first_ts = tl_column_i64(st, ROW_FIRST),
+					    .last_ts = tl_column_i64(st, ROW_LAST) };
+	if (block->count < 1 || block->count > TL_SAMPLE_BLOCK_MAX)
+		return tl_fail(err, TL_STORE, "a block of %u samples: damaged", block->count);
+	block->bytes = tl_column_text(st, ROW_SAMPLES, &block->length);
+	return tl_sample_block_read(block, samples, err);
+}

@@ -7,6 +7,7 @@
 #define TL_SAMPLE_BLOCKS_H
 
 #include "memory.h"
+#include "store.h"
 
 #define TL_SAMPLE_BLOCK_MAX 4096u /* samples */
 
@@ -44,5 +45,11 @@ void tl_sample_blocks_release(struct tl_sample_blocks *blocks);
 /* `samples` has room for block->count. TL_STORE if the bytes are not those of such a block. */
 int tl_sample_block_read(const struct tl_sample_block *block, struct tl_sample_entry *samples,
 			 struct tl_error *err);
+/*
+ * The block of a row whose columns are sample_count, base_ts, first_ts, last_ts and samples, and what
+ * is in it; `samples` has room for TL_SAMPLE_BLOCK_MAX. block->bytes is borrowed from the row.
+ */
+int tl_sample_block_row(struct tl_statement *st, struct tl_sample_block *block,
+			struct tl_sample_entry *samples, struct tl_error *err);
 
 #endif

@@ -87,22 +87,13 @@ static int load_threads(struct tl_store *store, int64_t source_id, int64_t **thr
 	return ret;
 }
 
-enum { BLOCK_COUNT, BLOCK_BASE, BLOCK_FIRST, BLOCK_LAST, BLOCK_SAMPLES };
-
 static int look_block(struct tl_unseens *u, struct tl_statement *st,
 		      struct tl_sample_entry *entries, const int64_t *threads, int64_t max,
 		      struct tl_error *err)
 {
-	struct tl_sample_block block = { .count = (uint32_t)tl_column_i64(st, BLOCK_COUNT),
-					 .base_ts = tl_column_i64(st, BLOCK_BASE),
-					 .first_ts = tl_column_i64(st, BLOCK_FIRST),
-					 .last_ts = tl_column_i64(st, BLOCK_LAST) };
-	int ret;
+	struct tl_sample_block block;
+	int ret = tl_sample_block_row(st, &block, entries, err);
 
-	if (block.count < 1 || block.count > TL_SAMPLE_BLOCK_MAX)
-		return tl_fail(err, TL_STORE, "a block of %u samples: damaged", block.count);
-	block.bytes = tl_column_text(st, BLOCK_SAMPLES, &block.length);
-	ret = tl_sample_block_read(&block, entries, err);
 	for (uint32_t i = 0; i < block.count && ret == TL_OK; i++) {
 		const struct tl_sample_entry *e = &entries[i];
 		int64_t thread = e->sum_id > 0 && e->sum_id <= max ? threads[e->sum_id] : 0;

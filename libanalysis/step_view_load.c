@@ -26,13 +26,6 @@ static int64_t column_or(struct tl_statement *st, int column, int64_t none)
 	return tl_column_is_null(st, column) ? none : tl_column_i64(st, column);
 }
 
-static int64_t end_of(int64_t begin, int64_t duration)
-{
-	int64_t end;
-
-	return __builtin_add_overflow(begin, duration, &end) ? INT64_MAX : end;
-}
-
 static int intern_column(struct tl_step_view *view, struct tl_statement *st, int column,
 			 uint32_t *id, struct tl_error *err)
 {
@@ -125,7 +118,7 @@ static int add_state(struct tl_step_view *view, size_t *capacity, struct tl_stat
 	int ret;
 
 	s.state = state_of(name, length);
-	s.end_ns = end_of(s.begin_ns, column_or(st, STATE_DUR, 0));
+	s.end_ns = tl_call_end(s.begin_ns, column_or(st, STATE_DUR, 0));
 	if (view->state_count && s.begin_ns < view->states[view->state_count - 1].end_ns)
 		s.begin_ns = view->states[view->state_count - 1].end_ns;
 	if (s.end_ns <= s.begin_ns || s.end_ns <= first_ns(view))
@@ -215,7 +208,7 @@ static int add_runs(struct tl_step_view *view, size_t *capacity, struct tl_state
 					   .cpu = wait->cpu };
 		int64_t begin = run.begin_ns;
 
-		run.end_ns = end_of(begin, column_or(st, RUN_DUR, 0));
+		run.end_ns = tl_call_end(begin, column_or(st, RUN_DUR, 0));
 		run.begin_ns = begin > wait->begin_ns ? begin : wait->begin_ns;
 		run.end_ns = run.end_ns < wait->end_ns ? run.end_ns : wait->end_ns;
 		if (run.end_ns > run.begin_ns) {
@@ -311,7 +304,8 @@ static int add_block(struct tl_step_view *view, size_t *capacity, struct tl_stat
 	for (uint32_t i = 0; i < block.count && ret == TL_OK; i++)
 		if (entries[i].duration_ns > 0)
 			ret = add_call(view, capacity, entries[i].ts,
-				       end_of(entries[i].ts, entries[i].duration_ns), name, err);
+				       tl_call_end(entries[i].ts, entries[i].duration_ns), name,
+				       err);
 	return ret;
 }
 
@@ -462,7 +456,7 @@ int tl_view_load_ops(struct tl_step_view *view, struct tl_error *err)
 		struct tl_view_op op = { .begin_ns = tl_column_i64(st, OP_TS),
 					 .class_ = (uint8_t)tl_column_i64(st, OP_CLASS) };
 
-		op.end_ns = end_of(op.begin_ns, tl_column_i64(st, OP_DUR));
+		op.end_ns = tl_call_end(op.begin_ns, tl_column_i64(st, OP_DUR));
 		if (op.end_ns <= first_ns(view))
 			continue;
 		ret = intern_column(view, st, OP_NAME, &op.name, err);
@@ -573,23 +567,14 @@ static int load_sums(struct tl_step_view *view, int64_t event_id, struct sums *s
 	return ret;
 }
 
-enum { BLOCK_COUNT, BLOCK_BASE, BLOCK_FIRST, BLOCK_LAST, BLOCK_SAMPLES };
-
 static int add_samples(struct tl_step_view *view, size_t *capacity, struct tl_statement *st,
 		       struct tl_sample_entry *entries, const struct sums *sums,
 		       const struct sample_event *event, struct tl_error *err)
 {
-	struct tl_sample_block block = { .count = (uint32_t)tl_column_i64(st, BLOCK_COUNT),
-					 .base_ts = tl_column_i64(st, BLOCK_BASE),
-					 .first_ts = tl_column_i64(st, BLOCK_FIRST),
-					 .last_ts = tl_column_i64(st, BLOCK_LAST) };
+	struct tl_sample_block block;
 	int64_t usual = event->frequency > 0 ? 1000000000 / event->frequency : 0;
-	int ret;
+	int ret = tl_sample_block_row(st, &block, entries, err);
 
-	if (block.count < 1 || block.count > TL_SAMPLE_BLOCK_MAX)
-		return tl_fail(err, TL_STORE, "a block of %u samples: damaged", block.count);
-	block.bytes = tl_column_text(st, BLOCK_SAMPLES, &block.length);
-	ret = tl_sample_block_read(&block, entries, err);
 	for (uint32_t i = 0; i < block.count && ret == TL_OK; i++) {
 		const struct tl_sample_entry *e = &entries[i];
 

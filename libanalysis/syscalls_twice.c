@@ -61,14 +61,6 @@ static void widen(struct tl_time_range *span, bool *is_found, int64_t begin_ns, 
 	*is_found = true;
 }
 
-static int64_t end_of(int64_t ts, int64_t duration_ns)
-{
-	int64_t end;
-
-	return __builtin_add_overflow(ts, duration_ns > 0 ? duration_ns : 0, &end) ? INT64_MAX
-										   : end;
-}
-
 /* A call that the source did not see end: it is inside until the log ends. */
 static int span_of_open_call(struct tl_syscall_question *q, const struct tl_call_source *source,
 			     int64_t thread_id, struct tl_time_range *span, bool *is_found,
@@ -105,12 +97,12 @@ static int span_of(struct tl_syscall_question *q, const struct tl_call_part *par
 		ret = tl_syscalls_read(q, &parts[i], calls, &n, NULL, err);
 		for (uint32_t k = 0; k < n && ret == TL_OK; k++)
 			widen(span, is_found, calls[k].ts,
-			      end_of(calls[k].ts, calls[k].duration_ns));
+			      tl_call_end(calls[k].ts, calls[k].duration_ns));
 	}
 	if (ret == TL_OK)
 		ret = span_of_open_call(q, source, parts->block.key.thread_id, span, is_found, err);
 	if (*is_found)
-		span->end_ns = end_of(span->end_ns, SAME_CALL_NS);
+		span->end_ns = tl_call_end(span->end_ns, SAME_CALL_NS);
 	return ret;
 }
 
@@ -222,7 +214,7 @@ static int hide_copies(struct tl_syscall_question *q, struct tl_call_part *parts
 		if (is_timed_part(&parts[i], better))
 			ret = tl_syscalls_read(q, &parts[i], calls, &n, NULL, err);
 		for (uint32_t k = 0; k < n && ret == TL_OK; k++) {
-			int64_t end = end_of(calls[k].ts, calls[k].duration_ns);
+			int64_t end = tl_call_end(calls[k].ts, calls[k].duration_ns);
 
 			find_call(c, parts[i].block.key.name_id, &calls[k]);
 			until = end > until ? end : until;

@@ -120,21 +120,12 @@ static int add_sample(struct tl_thp_work *w, const struct sum *sum, const struct
 	return ret;
 }
 
-enum { BLOCK_COUNT, BLOCK_BASE, BLOCK_FIRST, BLOCK_LAST, BLOCK_SAMPLES };
-
 static int add_block(struct tl_thp_work *w, const struct sampled *s, struct tl_statement *st,
 		     struct tl_sample_entry *entries, struct tl_error *err)
 {
-	struct tl_sample_block block = { .count = (uint32_t)tl_column_i64(st, BLOCK_COUNT),
-					 .base_ts = tl_column_i64(st, BLOCK_BASE),
-					 .first_ts = tl_column_i64(st, BLOCK_FIRST),
-					 .last_ts = tl_column_i64(st, BLOCK_LAST) };
-	int ret;
+	struct tl_sample_block block;
+	int ret = tl_sample_block_row(st, &block, entries, err);
 
-	if (block.count < 1 || block.count > TL_SAMPLE_BLOCK_MAX)
-		return tl_fail(err, TL_STORE, "a block of %u samples: damaged", block.count);
-	block.bytes = tl_column_text(st, BLOCK_SAMPLES, &block.length);
-	ret = tl_sample_block_read(&block, entries, err);
 	for (uint32_t i = 0; i < block.count && ret == TL_OK; i++) {
 		const struct tl_sample_entry *e = &entries[i];
 
