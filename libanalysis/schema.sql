@@ -748,6 +748,13 @@ CREATE VIEW step_view AS
 SELECT e.step_id, s.path AS source, e.rank, e.number, e.ts, e.dur, p.kind AS phase, e.class
 FROM step e JOIN source s USING (source_id) LEFT JOIN phase p USING (phase_id);
 
+-- Steps that may be laid beside what other sources recorded: where some are of a clock that is known,
+-- not those of clocks that are only assumed; they tell of the same steps again.
+CREATE VIEW step_placed AS
+SELECT e.* FROM step e JOIN source s USING (source_id) WHERE e.ts NOT NULL AND
+	(s.clock_method != 'assumed' OR NOT EXISTS (SELECT 1 FROM step x JOIN source y USING (source_id)
+	WHERE x.ts NOT NULL AND y.clock_method != 'assumed'));
+
 CREATE VIEW step_mark_view AS
 SELECT s.path AS source, m.rank, m.number, m.ts, m.dur, m.detail
 FROM step_mark m JOIN source s USING (source_id);

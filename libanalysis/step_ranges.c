@@ -50,7 +50,7 @@ static int load(struct tl_store *store, const struct choice *choice, struct tl_r
 	int ret = tl_statement_open(
 		&st, store,
 		"SELECT ts, ts + dur AS finish, count(*) OVER (PARTITION BY series) AS siblings "
-		"FROM step WHERE ts IS NOT NULL AND "
+		"FROM step_placed WHERE "
 		"CASE WHEN ?1 IS NULL THEN number BETWEEN ?2 AND ?3 ELSE class = ?1 END "
 		"ORDER BY ts, step_id",
 		"ts finish siblings", err);
@@ -119,8 +119,7 @@ int tl_steps_ranges(struct tl_store *store, const char *which, struct tl_time_ra
 
 /* ---- may they be laid beside what others recorded? ---- */
 
-#define CHOSEN \
-	"ts NOT NULL AND CASE WHEN ?1 IS NULL THEN number BETWEEN ?2 AND ?3 ELSE class = ?1 END"
+#define CHOSEN "CASE WHEN ?1 IS NULL THEN number BETWEEN ?2 AND ?3 ELSE class = ?1 END"
 
 static void bind_choice(struct tl_statement *st, const struct choice *choice)
 {
@@ -133,11 +132,12 @@ static int median_step(struct tl_store *store, const struct choice *choice, int6
 		       struct tl_error *err)
 {
 	struct tl_statement *st;
-	int ret = tl_statement_open(&st, store,
-				    "SELECT dur FROM step WHERE " CHOSEN
-				    " ORDER BY dur LIMIT 1 OFFSET (SELECT count(*) FROM step "
-				    "WHERE " CHOSEN ") / 2",
-				    "dur", err);
+	int ret =
+		tl_statement_open(&st, store,
+				  "SELECT dur FROM step_placed WHERE " CHOSEN
+				  " ORDER BY dur LIMIT 1 OFFSET (SELECT count(*) FROM step_placed "
+				  "WHERE " CHOSEN ") / 2",
+				  "dur", err);
 
 	*ns = 0;
 	if (ret < 0)
@@ -173,15 +173,32 @@ static int find_sources(struct tl_store *store, const struct choice *choice, con
 	return ret;
 }
 
+/* Steps of clocks that are only assumed, beside others. */
+static int tell_left_out(struct tl_store *store, struct tl_clock_join *out, struct tl_error *err)
+{
+	size_t length = strlen(out->text);
+	int64_t count;
+	int ret = tl_store_value(store,
+				 "SELECT count(DISTINCT source_id) FROM step WHERE ts NOT NULL AND "
+				 "step_id NOT IN (SELECT step_id FROM step_placed)",
+				 0, &count, err);
+
+	if (ret == TL_OK && count)
+		snprintf(out->text + length, sizeof(out->text) - length,
+			 "%ssteps of %lld source%s whose clock is only assumed are left out",
+			 length ? "; " : "", (long long)count, count == 1 ? "" : "s");
+	return ret;
+}
+
 int tl_clock_join_steps(struct tl_store *store, const char *which, enum tl_clock_data data,
 			struct tl_clock_join *out, struct tl_error *err)
 {
 	static const char *const sql[] = {
-		[TL_CLOCK_DATA_SAMPLES] =
-			"SELECT source_id FROM step WHERE " CHOSEN " UNION SELECT source_id FROM "
-			"event WHERE sample_count > 0 ORDER BY source_id",
+		[TL_CLOCK_DATA_SAMPLES] = "SELECT source_id FROM step_placed WHERE " CHOSEN
+					  " UNION SELECT source_id FROM "
+					  "event WHERE sample_count > 0 ORDER BY source_id",
 		[TL_CLOCK_DATA_CALLS] =
-			"SELECT source_id FROM step WHERE " CHOSEN
+			"SELECT source_id FROM step_placed WHERE " CHOSEN
 			" UNION SELECT source_id FROM call_block ORDER BY source_id",
 	};
 	struct choice choice = { .first = INT64_MIN, .last = INT64_MAX };
@@ -196,6 +213,8 @@ int tl_clock_join_steps(struct tl_store *store, const char *which, enum tl_clock
 	/* where there are no such steps, nothing is joined */
 	if (ret == TL_OK)
 		ret = tl_clock_join(store, sources, effect_ns ? count : 0, effect_ns, out, err);
+	if (ret == TL_OK)
+		ret = tell_left_out(store, out, err);
 	free(sources);
 	return ret;
 }

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "analysis.h"
+#include "clock.h"
 #include "store.h"
 
 static struct tl_store *store;
@@ -203,6 +204,61 @@ static void two_series_are_compared(void **state)
 	tl_steps_release(&steps);
 }
 
+/* 120 steps from `ts` on, of a source whose clock was mapped by `method`. */
+static void add_steps(const char *path, enum tl_clock_method method, int64_t ts)
+{
+	begin(path);
+	emit(&(struct tl_event) {
+		.kind = TL_EVENT_CLOCK,
+		.clock = { "test", method, 0, method == TL_CLOCK_ASSUMED ? -1 : 1000, "why" } });
+	for (int64_t i = 0; i < 120; i++) {
+		mark(i, 0, ts, duration_of(i));
+		ts += duration_of(i);
+	}
+	commit();
+}
+
+static size_t slow_steps(struct tl_time_range **ranges, size_t *count)
+{
+	struct tl_steps steps;
+	size_t step_count;
+
+	assert_int_equal(tl_steps_load(store, NULL, &steps, &err), TL_OK);
+	tl_steps_release(&steps);
+	assert_int_equal(tl_clock_settle(store, &err), TL_OK);
+	assert_int_equal(tl_steps_ranges(store, "slow", ranges, count, &step_count, &err), TL_OK);
+	return step_count;
+}
+
+static void steps_of_an_assumed_clock_are_laid_nowhere_if_others_are_known(void **state)
+{
+	struct tl_time_range *ranges;
+	struct tl_clock_join join;
+	size_t count;
+
+	(void)state;
+	add_steps("rank0.json", TL_CLOCK_EXACT, INT64_C(100000000000));
+	add_steps("train.log", TL_CLOCK_ASSUMED, INT64_C(3700000000000));
+	assert_int_equal(slow_steps(&ranges, &count), 6);
+	assert_true(ranges[count - 1].end_ns < INT64_C(3700000000000));
+	free(ranges);
+	assert_int_equal(tl_clock_join_steps(store, "slow", TL_CLOCK_DATA_CALLS, &join, &err),
+			 TL_OK);
+	assert_true(join.is_allowed);
+	assert_non_null(strstr(join.text, "steps of 1 source whose clock is only assumed"));
+}
+
+static void steps_of_an_assumed_clock_alone_are_there(void **state)
+{
+	struct tl_time_range *ranges;
+	size_t count;
+
+	(void)state;
+	add_steps("train.log", TL_CLOCK_ASSUMED, INT64_C(3700000000000));
+	assert_int_equal(slow_steps(&ranges, &count), 6);
+	free(ranges);
+}
+
 #define STEPS_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 static void a_comparison_names_the_slowest_steps(void **state)
@@ -242,6 +298,8 @@ int main(void)
 		STEPS_TEST(a_mark_without_duration_lasts_until_the_next),
 		STEPS_TEST(slices_that_match_a_name_are_steps),
 		STEPS_TEST(two_series_are_compared),
+		STEPS_TEST(steps_of_an_assumed_clock_are_laid_nowhere_if_others_are_known),
+		STEPS_TEST(steps_of_an_assumed_clock_alone_are_there),
 		STEPS_TEST(a_comparison_names_the_slowest_steps),
 	};
 

@@ -342,8 +342,8 @@ static int load_steps(struct tl_syscall_question *q, struct tl_error *err)
 {
 	struct tl_statement *st;
 	int ret = tl_statement_open(&st, q->store,
-				    "SELECT ts, dur, number, class, thread_id FROM step "
-				    "WHERE ts NOT NULL AND dur > 0 ORDER BY ts, step_id",
+				    "SELECT ts, dur, number, class, thread_id FROM step_placed "
+				    "WHERE dur > 0 ORDER BY ts, step_id",
 				    "ts dur number class thread_id", err);
 
 	while (ret >= 0 && (ret = tl_statement_step(st, err)) > 0) {

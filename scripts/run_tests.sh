@@ -164,6 +164,27 @@ compare_logs() {
 	scripts/compare_strace.py "$1" "$oracle" "${logs[@]}"
 }
 
+# make demo is the first thing that people run: it ends well, and shows what README.md shows.
+demo() {
+	local got=$work/demo.got wanted=$work/demo.wanted
+
+	if ! bash scripts/demo.sh "$1" >"$got" 2>&1; then
+		cat "$got"
+		echo 'not ok - the demo runs to its end'
+		return
+	fi
+	echo 'ok - the demo runs to its end'
+	sed -i "s|$(dirname "$1")|build|g" "$got"
+	awk '/^<!-- demo:end -->/ { inside = 0 } inside && !/^```/; /^<!-- demo:begin -->/ { inside = 1 }' \
+		README.md >"$wanted"
+	if sed '1{/^$/d;}' "$got" | diff "$wanted" -; then
+		echo 'ok - README.md shows what the demo prints'
+	else
+		echo "the block demo is out of date: 'scripts/update_readme.sh build/traceloom' renews it"
+		echo 'not ok - README.md shows what the demo prints'
+	fi
+}
+
 cc=gcc
 have gcc || cc=cc
 
@@ -215,6 +236,7 @@ else
 	start 'order' echo 'ok - order # SKIP no python3'
 	start 'clocks' echo 'ok - clocks # SKIP no python3'
 fi
+start 'demo' demo "$root/gcc/traceloom"
 start 'peers' scripts/compare_folded.sh "$root/gcc/traceloom"
 start 'install' scripts/check_install.sh "$root/gcc" $cc
 stage 'recording for real'
