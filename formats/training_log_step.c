@@ -28,6 +28,7 @@ struct item {
 	size_t number_length, end; /* offset behind number, total and unit */
 	const char *unit;
 	size_t unit_length;
+	int64_t larger_ns;  /* of larger units before the number: "1 min 5 s" */
 	bool is_fraction;   /* n/total */
 	char before, after; /* the bytes around; NUL: none */
 };
@@ -53,6 +54,93 @@ static bool is_word(char c)
 	return is_letter(c) || is_digit(c) || c == '_';
 }
 
+/* ---- units ----------------------------------------------------------------------------------- */
+
+static const struct {
+	const char *name;
+	int64_t unit_ns;
+} units[] = {
+	{ "ms", 1000000 },
+	{ "msec", 1000000 },
+	{ "millisecond", 1000000 },
+	{ "milliseconds", 1000000 },
+	{ "s", 1000000000 },
+	{ "sec", 1000000000 },
+	{ "secs", 1000000000 },
+	{ "second", 1000000000 },
+	{ "seconds", 1000000000 },
+	{ "us", 1000 },
+	{ "usec", 1000 },
+	{ "ns", 1 },
+	{ "min", INT64_C(60000000000) },
+};
+
+static int64_t time_unit(const char *text, size_t len)
+{
+	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
+		if (strlen(units[i].name) == len && !strncasecmp(text, units[i].name, len))
+			return units[i].unit_ns;
+	return 0;
+}
+
+static bool is_step_unit(const char *text, size_t len)
+{
+	static const char *const names[] = { "it",   "iter",  "iters", "iteration", "iterations",
+					     "step", "steps", "batch", "batches",   "its" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (strlen(names[i]) == len && !strncasecmp(text, names[i], len))
+			return true;
+	return false;
+}
+
+/* "s/it", "ms/step": the unit of time; "it/s", "steps/sec": that of the rate, with *is_rate. */
+static int64_t per_step_unit(const char *text, size_t len, bool *is_rate)
+{
+	const char *slash = memchr(text, '/', len);
+	size_t left = slash ? (size_t)(slash - text) : 0, right = slash ? len - left - 1 : 0;
+
+	*is_rate = false;
+	if (!slash)
+		return 0;
+	if (is_step_unit(slash + 1, right))
+		return time_unit(text, left);
+	*is_rate = is_step_unit(text, left);
+	return *is_rate ? time_unit(slash + 1, right) : 0;
+}
+
+static bool is_time_word(const char *text, size_t len)
+{
+	bool is_rate;
+
+	return time_unit(text, len) || per_step_unit(text, len, &is_rate);
+}
+
+/* U+00B5 or U+03BC, and an s. */
+static bool is_microseconds(const struct scanner *s, size_t at)
+{
+	return at + 3 <= s->length && s->text[at + 2] == 's' &&
+	       (!memcmp(s->text + at, "\xc2\xb5", 2) || !memcmp(s->text + at, "\xce\xbc", 2)) &&
+	       !(at + 3 < s->length && is_word(s->text[at + 3]));
+}
+
+static size_t unit_run(const struct scanner *s, size_t at)
+{
+	size_t n = 0;
+
+	while (at + n < s->length && n < 16 &&
+	       (is_letter(s->text[at + n]) || memchr("%/", s->text[at + n], 2)))
+		n++;
+	return n;
+}
+
+/* Is there a time at `at`, perhaps behind a blank: "s", " ms"? */
+static bool time_follows(const struct scanner *s, size_t at)
+{
+	at += at < s->length && s->text[at] == ' ';
+	return is_microseconds(s, at) || is_time_word(s->text + at, unit_run(s, at));
+}
+
 /* ---- numbers of a line ---------------------------------------------------------------------- */
 
 static size_t digits_at(const struct scanner *s, size_t at)
@@ -64,12 +152,12 @@ static size_t digits_at(const struct scanner *s, size_t at)
 	return n;
 }
 
-/* 1,234,567 but not [0,1] or 1,2345 */
+/* 1,234,567 but not [0,1], 0,123 or 1,2345 */
 static size_t grouped_digits(const struct scanner *s, size_t at)
 {
 	size_t n = digits_at(s, at);
 
-	if (n < 1 || n > 3)
+	if (n < 1 || n > 3 || s->text[at] == '0')
 		return n;
 	while (at + n < s->length && s->text[at + n] == ',' && digits_at(s, at + n + 1) == 3)
 		n += 4;
@@ -91,6 +179,9 @@ static size_t number_length(const struct scanner *s, size_t at)
 
 		at += 1 + fraction;
 		n += fraction;
+	} else if (n && at < s->length && t[at] == ',' && digits_at(s, at + 1) &&
+		   time_follows(s, at + 1 + digits_at(s, at + 1))) {
+		at += 1 + digits_at(s, at + 1); /* "0,5 s": a decimal comma */
 	}
 	if (!n)
 		return 0;
@@ -114,37 +205,17 @@ static size_t compound_end(const struct scanner *s, size_t at)
 	return at > start ? at : 0;
 }
 
-static bool is_time_word(const char *text, size_t len)
-{
-	static const char *const words[] = {
-		"ms",	    "s",	"sec",	     "secs",	     "seconds",	  "second",
-		"us",	    "ns",	"min",	     "milliseconds", "it/s",	  "s/it",
-		"iter/s",   "s/iter",	"iters/s",   "steps/s",	     "steps/sec", "step/s",
-		"step/sec", "s/step",	"sec/step",  "ms/step",	     "ms/iter",	  "ms/it",
-		"sec/it",   "sec/iter", "batches/s", "batch/s",	     "s/batch",	  "it/sec"
-	};
-
-	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
-		if (strlen(words[i]) == len && !strncasecmp(text, words[i], len))
-			return true;
-	return false;
-}
-
-static size_t unit_run(const struct scanner *s, size_t at)
-{
-	size_t n = 0;
-
-	while (at + n < s->length && n < 16 &&
-	       (is_letter(s->text[at + n]) || memchr("%/", s->text[at + n], 2)))
-		n++;
-	return n;
-}
-
 /* The unit stands at the number, or a blank behind it if it is one of time. */
 static void read_unit(struct scanner *s, struct item *item)
 {
-	size_t n = unit_run(s, s->at), blank;
+	size_t n = unit_run(s, s->at), blank = s->at < s->length && s->text[s->at] == ' ';
 
+	if (is_microseconds(s, s->at + blank)) {
+		item->unit = "us";
+		item->unit_length = 2;
+		s->at += blank + 3;
+		return;
+	}
 	if (n && s->text[s->at] == '/' && (n != 2 || s->text[s->at + 1] != 's'))
 		n = 0; /* "epoch=0/step=10": two pairs */
 	item->unit = s->text + s->at;
@@ -153,7 +224,6 @@ static void read_unit(struct scanner *s, struct item *item)
 		s->at += n;
 		return;
 	}
-	blank = s->at < s->length && s->text[s->at] == ' ';
 	n = blank ? unit_run(s, s->at + 1) : 0;
 	if (n && is_time_word(s->text + s->at + 1, n) &&
 	    !(s->at + 1 + n < s->length && strchr(":=", s->text[s->at + 1 + n]))) {
@@ -179,6 +249,54 @@ static void read_total(struct scanner *s, struct item *item)
 		return;
 	item->is_fraction = true;
 	s->at = at + n;
+}
+
+/* Of which smaller ones may follow; 0: none may. */
+static int64_t larger_unit(const struct item *item)
+{
+	static const struct {
+		const char *name;
+		int64_t unit_ns;
+	} larger[] = {
+		{ "h", INT64_C(3600000000000) },     { "hr", INT64_C(3600000000000) },
+		{ "hour", INT64_C(3600000000000) },  { "hours", INT64_C(3600000000000) },
+		{ "m", INT64_C(60000000000) },	     { "min", INT64_C(60000000000) },
+		{ "mins", INT64_C(60000000000) },    { "minute", INT64_C(60000000000) },
+		{ "minutes", INT64_C(60000000000) },
+	};
+
+	for (size_t i = 0; i < sizeof(larger) / sizeof(larger[0]); i++)
+		if (strlen(larger[i].name) == item->unit_length &&
+		    !strncmp(larger[i].name, item->unit, item->unit_length))
+			return larger[i].unit_ns;
+	return 0;
+}
+
+/* "1m 2.00s", "1 h 5 min": one time. True: the item is now its smaller part. */
+static bool read_smaller_unit(struct scanner *s, struct item *item)
+{
+	int64_t unit_ns = larger_unit(item);
+	struct scanner ahead = *s;
+	struct item part = *item;
+	uint64_t count;
+
+	while (ahead.at < ahead.length && ahead.text[ahead.at] == ' ')
+		ahead.at++;
+	part.number = ahead.text + ahead.at;
+	part.number_length = number_length(&ahead, ahead.at);
+	if (!unit_ns || !part.number_length || !is_digit(part.number[0]) || item->is_fraction ||
+	    tl_parse_u64(item->number, item->number_length, 10, &count) != item->number_length ||
+	    count > 1000000)
+		return false;
+	ahead.at += part.number_length;
+	read_unit(&ahead, &part);
+	if (larger_unit(&part) >= unit_ns ||
+	    !(larger_unit(&part) || time_unit(part.unit, part.unit_length)))
+		return false;
+	part.larger_ns += (int64_t)count * unit_ns;
+	*item = part;
+	*s = ahead;
+	return true;
 }
 
 static void set_label(const struct scanner *s, struct item *item, size_t end)
@@ -267,6 +385,8 @@ static bool next_item(struct scanner *s, struct item *item)
 		}
 		read_total(s, item);
 		read_unit(s, item);
+		while (read_smaller_unit(s, item))
+			;
 		item->end = s->at;
 		item->before = before;
 		item->after = s->at < s->length ? s->text[s->at] : '\0';
@@ -350,60 +470,6 @@ static int step_likeness(const struct words *w)
 
 /* ---- durations ------------------------------------------------------------------------------ */
 
-static const struct {
-	const char *name;
-	int64_t unit_ns;
-	bool is_per_step, is_rate;
-} units[] = {
-	{ "ms", 1000000, false, false },
-	{ "msec", 1000000, false, false },
-	{ "millisecond", 1000000, false, false },
-	{ "milliseconds", 1000000, false, false },
-	{ "s", 1000000000, false, false },
-	{ "sec", 1000000000, false, false },
-	{ "secs", 1000000000, false, false },
-	{ "second", 1000000000, false, false },
-	{ "seconds", 1000000000, false, false },
-	{ "us", 1000, false, false },
-	{ "usec", 1000, false, false },
-	{ "ns", 1, false, false },
-	{ "min", INT64_C(60000000000), false, false },
-};
-
-static int64_t time_unit(const char *text, size_t len)
-{
-	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
-		if (strlen(units[i].name) == len && !strncasecmp(text, units[i].name, len))
-			return units[i].unit_ns;
-	return 0;
-}
-
-static bool is_step_unit(const char *text, size_t len)
-{
-	static const char *const names[] = { "it",   "iter",  "iters", "iteration", "iterations",
-					     "step", "steps", "batch", "batches",   "its" };
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (strlen(names[i]) == len && !strncasecmp(text, names[i], len))
-			return true;
-	return false;
-}
-
-/* "s/it", "ms/step": the unit of time; "it/s", "steps/sec": that of the rate, with *is_rate. */
-static int64_t per_step_unit(const char *text, size_t len, bool *is_rate)
-{
-	const char *slash = memchr(text, '/', len);
-	size_t left = slash ? (size_t)(slash - text) : 0, right = slash ? len - left - 1 : 0;
-
-	*is_rate = false;
-	if (!slash)
-		return 0;
-	if (is_step_unit(slash + 1, right))
-		return time_unit(text, left);
-	*is_rate = is_step_unit(text, left);
-	return *is_rate ? time_unit(slash + 1, right) : 0;
-}
-
 enum likeness { NO_DURATION, BARE_DURATION, SOME_DURATION, STEP_DURATION };
 
 /* A time that the label gives a unit for: "time (ms)", "step_time_s", "timing in s". */
@@ -484,14 +550,24 @@ static int64_t label_per_step(const struct words *w)
 	return 0;
 }
 
+/* Groups have three digits, and numbers that begin with 0 have none. */
+static bool is_decimal_comma(const char *number, size_t len, size_t at)
+{
+	return !memchr(number, '.', len) && (len - at != 4 || number[0] == '0');
+}
+
 static bool to_ns(const char *number, size_t len, int64_t unit_ns, int64_t *ns)
 {
+	const char *last = memrchr(number, ',', len);
 	char plain[64];
 	size_t n = 0;
 
-	for (size_t i = 0; i < len && n + 1 < sizeof(plain); i++)
+	for (size_t i = 0; i < len && n + 1 < sizeof(plain); i++) {
 		if (number[i] != ',')
 			plain[n++] = number[i];
+		else if (number + i == last && is_decimal_comma(number, len, i))
+			plain[n++] = '.';
+	}
 	return tl_parse_time(plain, n, unit_ns, ns) == n && *ns > 0;
 }
 
@@ -545,9 +621,13 @@ static void read_duration(const struct item *item, struct words *w, struct durat
 		}
 	}
 	d->is_rate = is_rate;
+	if (item->larger_ns && is_rate)
+		unit = 0;
 	if (!unit || !(is_rate ? rate_to_ns(item->number, item->number_length, unit, &d->ns)
 			       : to_ns(item->number, item->number_length, unit, &d->ns)))
 		d->likeness = NO_DURATION;
+	else
+		d->ns += item->larger_ns;
 }
 
 /* ---- the line ------------------------------------------------------------------------------- */
@@ -629,19 +709,28 @@ static void add_detail(struct tl_text *detail, const struct item *item)
 {
 	char label[LABEL_MAX + 24];
 	int n = snprintf(label, sizeof(label), "%.*s", (int)item->label_length, item->label);
+	int64_t unit = time_unit(item->unit, item->unit_length), ns = 0;
 
 	/* the percentage of a progress bar says nothing new */
 	if (!item->label_length || n < 0 ||
 	    (item->unit_length == 1 && item->unit[0] == '%' && item->after == '|'))
 		return;
-	if (item->unit_length && (size_t)n < sizeof(label))
+	/* "eta: 1h 2m 3s" is one number */
+	if (item->larger_ns) {
+		to_ns(item->number, item->number_length, unit ? unit : larger_unit(item), &ns);
+		snprintf(label + n, sizeof(label) - (size_t)n, " (s)");
+	} else if (item->unit_length && (size_t)n < sizeof(label)) {
 		snprintf(label + n, sizeof(label) - (size_t)n, " (%.*s)", (int)item->unit_length,
 			 item->unit);
+	}
 	if (detail->length)
 		tl_text_puts(detail, ",");
 	tl_text_json(detail, label, strlen(label));
 	tl_text_puts(detail, ":");
-	training_log_number(detail, item->number, item->number_length);
+	if (item->larger_ns)
+		tl_text_printf(detail, "%.9g", (double)(item->larger_ns + ns) / 1e9);
+	else
+		training_log_number(detail, item->number, item->number_length);
 }
 
 static bool is_counter(const struct item *item, int64_t *number)

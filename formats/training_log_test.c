@@ -153,6 +153,24 @@ static void lines_of_known_programs_are_steps(void **state)
 	check_line("{'loss': 2.3, 'step': 1,234, 'step_time': 0.5}", 1234, 500000000, -1);
 }
 
+static void units_are_what_they_say(void **state)
+{
+	(void)state;
+	check_line("step 1 took 500 msec", 1, 500000000, -1);
+	check_line("step 1 took 500 usec", 1, 500000, -1);
+	check_line("step 1 took 300 \xc2\xb5s", 1, 300000, -1);
+	check_line("step 1 took 300\xce\xbcs", 1, 300000, -1);
+	check_line("step 1 took 1m 2.00s", 1, INT64_C(62000000000), -1);
+	check_line("step 1 time per step: 1 min 5 s", 1, INT64_C(65000000000), -1);
+	check_line("step 1 took 1h 2m 3s", 1, INT64_C(3723000000000), -1);
+	check_line("step 1 took 2 min", 1, INT64_C(120000000000), -1);
+	check_line("step 1 time 0,5000s", 1, 500000000, -1);
+	check_line("step 1 took 0,5s", 1, 500000000, -1);
+	check_line("step 1 took 0,123 s", 1, 123000000, -1);
+	check_line("step 1 took 1,234 ms", 1, 1234000000, -1);
+	check_line("step 1 took 1,234.5 ms", 1, 1234500000, -1);
+}
+
 static void fronts_of_lines_are_understood(void **state)
 {
 	(void)state;
@@ -477,6 +495,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(lines_of_known_programs_are_steps),
+		cmocka_unit_test(units_are_what_they_say),
 		cmocka_unit_test(fronts_of_lines_are_understood),
 		cmocka_unit_test(a_line_is_printed_when_its_step_has_ended),
 		cmocka_unit_test(a_step_without_a_time_has_no_begin),
