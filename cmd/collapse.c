@@ -57,7 +57,7 @@ static const struct command_option options[] = {
 		"only from A until before B: seconds from the start of the case (12.5, 500ms), Unix "
 		"seconds, or ISO 8601; may be repeated"),
 	STRING(struct collapse_options, steps, 0, "steps", "WHICH",
-	       "only during training steps: slow, good, a number N, or N-M"),
+	       "only during training steps: slow, good, apart, spike (see steps), a number N, or N-M"),
 	STRING(struct collapse_options, diff, 0, "diff", "WHICH",
 	       "with --steps: two columns, of the steps WHICH (good, ...) and of those of --steps, "
 	       "each the mean per step"),

@@ -548,7 +548,11 @@ const struct command cmd_steps = {
 		"The effect is the Hodges-Lehmann ratio against nearby baseline steps with its 95 % "
 		"interval, which needs no distribution; the cost is the time above the baseline. p "
 		"(ranks) is the Mann-Whitney test, p (windows) the share of baseline windows as slow, p "
-		"(scan) the chance that so many raised steps fall together.",
+		"(scan) the chance that so many raised steps fall together.\n\n"
+		"All commands mean the same by classes of steps (--steps slow and the like): slow are "
+		"those of regressions, recoveries and shifts that did not fail the tests, but not the "
+		"odd one that is slow in another way, as by a checkpoint: it is apart. spike: slow "
+		"alone, or perhaps by chance. good: of the baseline.",
 	.examples = examples,
 	.options = options,
 	.defaults = &defaults,

@@ -140,7 +140,7 @@ static int print_means(struct output *output, const struct tl_steps *steps,
 		{ "idle_launched_ns", "launched", COLUMN_DURATION, false },
 		{ "idle_other_ns", "not known", COLUMN_DURATION, false },
 	};
-	static const char *const classes[] = { "good", "slow", "other" };
+	static const char *const classes[] = { "good", "slow", "apart", "spike", "other" };
 	int ret = output_table(output, "breakdown_means",
 			       "Means of the good, the slow and the other steps", columns,
 			       COUNT(columns), err);

@@ -27,7 +27,7 @@ static const struct syscalls_options defaults = { .top = -1 };
 static const struct command_option options[] = {
 	HEADING("which calls are told of"),
 	STRING(struct syscalls_options, steps, 0, "steps", "WHICH",
-	       "those that began in training steps: slow, good, N, or N-M; what is usual is learnt "
+	       "those that began in training steps: slow, good, apart, spike, N, or N-M; what is usual is learnt "
 	       "from the good ones in any case"),
 	STRINGS(struct syscalls_options, ranges, 't', "time", "A,B",
 		"those that began from A until before B: seconds from the start of the case, Unix "

@@ -16,8 +16,11 @@ struct tl_step {
 	bool has_ts;
 	int64_t ts, duration_ns;
 	const char *phase; /* "baseline", "warm-up", "spike", "periodic", "regression", ... */
-	const char
-		*class_; /* "slow", "good" or "other": what other questions mean by these words */
+	/*
+	 * What all questions mean by these words: "slow", "good", "apart" (slow in another way than
+	 * the slow steps, as by a checkpoint), "spike" (slow alone, or perhaps by chance), "other".
+	 */
+	const char *class_;
 };
 
 /* A stretch of steps of one phase; positions are in the series, from 0, last inclusive. */
@@ -187,7 +190,7 @@ int tl_ranks_load(struct tl_store *store, const struct tl_steps *steps, double m
 void tl_ranks_release(struct tl_ranks *ranks);
 
 /*
- * When the steps `which` were: "slow", "good" (as tl_step.class_), a number "N" or a range "N-M" of
+ * When the steps `which` were: a class but "other" (as tl_step.class_), a number "N" or a range "N-M" of
  * numbers as the source counts. In order, without overlap; free(*out). *step_count: how many steps,
  * of the series that has most: ranks step together, and a log tells of the same steps.
  * TL_NOTHING, in words, when there are none with times.

@@ -22,6 +22,11 @@ static int check_steps(const struct tl_step_view *v, struct tl_error *err)
 			       "%zu training steps are too few to tell slow ones from good ones: a "
 			       "training log of the whole run, with times, says which are",
 			       v->step_count);
+	if (!v->slow_count && v->spike_count)
+		return tl_fail(err, TL_NOTHING,
+			       "none of %zu training steps is slow but %zu that are slow alone or "
+			       "perhaps by chance: --spikes explains those",
+			       v->step_count, v->spike_count);
 	if (!v->slow_count)
 		return tl_fail(
 			err, TL_NOTHING,

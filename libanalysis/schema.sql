@@ -495,7 +495,7 @@ CREATE TABLE step (
 	ts INTEGER,
 	dur INTEGER NOT NULL,
 	phase_id INTEGER REFERENCES phase,
-	class TEXT -- slow, good, other: what --steps slow and --steps good mean
+	class TEXT -- slow, good, apart, spike, other: what --steps slow and --steps good mean
 ) STRICT;
 
 -- Derived: stretches of steps of one kind.

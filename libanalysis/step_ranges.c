@@ -18,12 +18,14 @@ struct choice {
 
 static int parse_choice(const char *which, struct choice *out, struct tl_error *err)
 {
+	static const char *const classes[] = { "slow", "good", "apart", "spike" };
 	uint64_t first, last;
 	size_t len = strlen(which), used;
 
 	*out = (struct choice) { .class_ = which, .first = INT64_MIN, .last = INT64_MAX };
-	if (!strcmp(which, "slow") || !strcmp(which, "good"))
-		return TL_OK;
+	for (size_t i = 0; i < sizeof(classes) / sizeof(*classes); i++)
+		if (!strcmp(which, classes[i]))
+			return TL_OK;
 	out->class_ = NULL;
 	used = tl_parse_u64(which, len, 10, &first);
 	last = first;
@@ -33,9 +35,11 @@ static int parse_choice(const char *which, struct choice *out, struct tl_error *
 		used = more ? used + 1 + more : 0;
 	}
 	if (!used || used != len || first > INT64_MAX || last > INT64_MAX)
-		return tl_fail(err, TL_USAGE,
-			       "steps '%.100s' are neither slow, good, a number, nor a range N-M",
-			       which);
+		return tl_fail(
+			err, TL_USAGE,
+			"steps '%.100s' are neither slow, good, apart, spike, a number, nor a "
+			"range N-M",
+			which);
 	if (last < first)
 		return tl_fail(err, TL_USAGE, "steps '%.100s' end before they begin", which);
 	out->first = (int64_t)first;
@@ -72,14 +76,18 @@ static int load(struct tl_store *store, const struct choice *choice, struct tl_r
 	return ret;
 }
 
+/* A profiler and a log may tell of the same steps, and ranks step together. */
+#define PER_SERIES(what) \
+	"SELECT max(n) FROM (SELECT count(" what ") AS n FROM step GROUP BY series)"
+
 /* Why there is nothing: no steps at all, none with times, or none of this kind. */
 static int fail_none(struct tl_store *store, const char *which, struct tl_error *err)
 {
-	int64_t steps, timed;
-	int ret = tl_store_value(store, "SELECT count(*) FROM step", 0, &steps, err);
+	int64_t steps, timed, spikes;
+	int ret = tl_store_value(store, PER_SERIES("*"), 0, &steps, err);
 
 	if (ret == TL_OK)
-		ret = tl_store_value(store, "SELECT count(ts) FROM step", 0, &timed, err);
+		ret = tl_store_value(store, PER_SERIES("ts"), 0, &timed, err);
 	if (ret < 0)
 		return ret;
 	if (!steps)
@@ -90,6 +98,15 @@ static int fail_none(struct tl_store *store, const char *which, struct tl_error 
 		return tl_fail(err, TL_NOTHING,
 			       "the %lld training steps of the case have durations but no times",
 			       (long long)steps);
+	ret = tl_store_value(store, PER_SERIES("nullif(class = 'spike', 0)"), 0, &spikes, err);
+	if (ret < 0)
+		return ret;
+	if (spikes && !strcmp(which, "slow"))
+		return tl_fail(
+			err, TL_NOTHING,
+			"none of %lld training steps is slow but %lld that are slow alone or "
+			"perhaps by chance: '--steps spike' takes those",
+			(long long)steps, (long long)spikes);
 	return tl_fail(err, TL_NOTHING, "none of %lld training steps is %.100s", (long long)steps,
 		       which);
 }

@@ -9,12 +9,6 @@
 #include <string.h>
 
 #include "reader.h"
-#include "stats.h"
-
-#define APART_RATIO	 3  /* the longest excess is this many times the next one */
-#define APART_MANY_RATIO 10 /* or this many times that of three quarters of the slow steps */
-#define APART_KEEP	 3  /* so many slow steps stay */
-#define SPAN_SHARE	 4  /* a checkpoint takes a quarter of its step at least */
 
 const char *tl_view_text(const struct tl_step_view *view, uint32_t text)
 {
@@ -179,10 +173,12 @@ static int choose_series(struct tl_step_view *view, const struct tl_view_options
 		&st, view->store,
 		"SELECT e.series AS series, e.source_id AS source, e.rank AS rank, "
 		"max(e.thread_id) AS thread, count(e.ts) AS timed, count(*) AS steps, "
-		"total(e.class = 'slow') AS slow, total(e.class = 'good') AS good, s.path AS path "
+		"total(e.class = 'slow' OR (?1 AND e.class = 'spike')) AS slow, total(e.class = 'good') AS good, s.path AS path "
 		"FROM step e JOIN source s USING (source_id) GROUP BY e.series ORDER BY e.series",
 		"series source rank thread timed steps slow good path", err);
 
+	if (ret == TL_OK)
+		tl_bind_i64(st, 1, opt->has_spikes);
 	while (ret >= 0 && (ret = tl_statement_step(st, err)) > 0) {
 		int status = TL_OK;
 
@@ -367,26 +363,43 @@ static int choose_thread(struct tl_step_view *view, const struct tl_view_options
 
 enum { STEP_NUMBER, STEP_TS, STEP_DUR, STEP_PHASE, STEP_CLASS, STEP_POSITION };
 
+/* What the class is called in the table; see step_class.h. */
+static void take_class(struct tl_view_step *step, const char *class_, size_t length,
+		       bool has_spikes)
+{
+	static const struct {
+		const char *name;
+		enum tl_step_class class_;
+		bool is_apart, is_spike;
+	} classes[] = { { "slow", TL_STEP_SLOW, false, false },
+			{ "good", TL_STEP_GOOD, false, false },
+			{ "apart", TL_STEP_OTHER, true, false },
+			{ "spike", TL_STEP_OTHER, false, true } };
+
+	for (size_t i = 0; class_ && i < sizeof(classes) / sizeof(*classes); i++) {
+		if (strlen(classes[i].name) != length || memcmp(classes[i].name, class_, length))
+			continue;
+		step->class_ = classes[i].class_;
+		step->is_apart = classes[i].is_apart;
+		step->is_spike = classes[i].is_spike && !has_spikes;
+		if (classes[i].is_spike && has_spikes)
+			step->class_ = TL_STEP_SLOW;
+	}
+}
+
 static int add_step(struct tl_step_view *view, size_t *capacity, struct tl_statement *st,
-		    bool is_sure, struct tl_error *err)
+		    bool has_spikes, struct tl_error *err)
 {
 	struct tl_view_step step = { .number = tl_column_i64(st, STEP_NUMBER),
 				     .begin_ns = tl_column_i64(st, STEP_TS) };
 	int64_t dur = tl_column_i64(st, STEP_DUR), before = INT64_MIN;
-	size_t length;
+	size_t length = 0;
 	const char *class_ = tl_column_text(st, STEP_CLASS, &length);
 	int ret = TL_OK;
 
 	if (dur <= 0 || __builtin_add_overflow(step.begin_ns, dur, &step.end_ns))
 		return TL_OK;
-	if (class_ && length == 4)
-		step.class_ = !memcmp(class_, "slow", 4)   ? TL_STEP_SLOW
-			      : !memcmp(class_, "good", 4) ? TL_STEP_GOOD
-							   : TL_STEP_OTHER;
-	if (step.class_ == TL_STEP_SLOW && !is_sure) {
-		step.class_ = TL_STEP_OTHER;
-		step.is_spike = true;
-	}
+	take_class(&step, class_, length, has_spikes);
 	if (view->step_count)
 		before = view->steps[view->step_count - 1].end_ns;
 	/* logs round their times: a little overlap is cut, more of it is no series of steps */
@@ -401,151 +414,36 @@ static int add_step(struct tl_step_view *view, size_t *capacity, struct tl_state
 		ret = tl_grow(&view->steps, capacity, view->step_count + 1, err);
 	if (ret == TL_OK)
 		view->steps[view->step_count++] = step;
-	if (ret == TL_OK)
-		view->spike_count += step.is_spike;
-	return ret;
-}
-
-/* Positions of an episode that was tested; a single slow step is none. */
-struct episode {
-	int64_t first, last;
-};
-
-static int load_episodes(struct tl_step_view *view, struct episode **out, size_t *count,
-			 struct tl_error *err)
-{
-	struct tl_statement *st;
-	size_t capacity = 0;
-	int ret = tl_statement_open(
-		&st, view->store,
-		"SELECT first_position, last_position FROM episode WHERE series = ? AND kind IN "
-		"('transient', 'shift', 'ongoing') AND confidence IS NOT 'low' ORDER BY "
-		"first_position",
-		"first_position last_position", err);
-
-	if (ret < 0)
-		return ret;
-	tl_bind_i64(st, 1, view->series);
-	while ((ret = tl_statement_step(st, err)) > 0) {
-		ret = tl_grow(out, &capacity, *count + 1, err);
-		if (ret < 0)
-			break;
-		(*out)[(*count)++] =
-			(struct episode) { tl_column_i64(st, 0), tl_column_i64(st, 1) };
-	}
-	tl_statement_close(st);
 	return ret;
 }
 
 static int load_steps(struct tl_step_view *view, const struct tl_view_options *opt,
 		      struct tl_error *err)
 {
-	struct tl_statement *st = NULL;
-	struct episode *episodes = NULL;
-	size_t capacity = 0, count = 0, next = 0;
-	int64_t last = -1; /* of the episodes that have begun */
-	int ret = load_episodes(view, &episodes, &count, err);
+	struct tl_statement *st;
+	size_t capacity = 0;
+	int ret = tl_statement_open(
+		&st, view->store,
+		"SELECT e.number AS number, e.ts AS ts, e.dur AS dur, p.kind AS phase, "
+		"e.class AS class, e.position AS position FROM step e LEFT JOIN phase p "
+		"USING (phase_id) WHERE e.series = ? AND e.ts IS NOT NULL ORDER BY ts, "
+		"position",
+		"number ts dur phase class position", err);
 
-	if (ret == TL_OK)
-		ret = tl_statement_open(
-			&st, view->store,
-			"SELECT e.number AS number, e.ts AS ts, e.dur AS dur, p.kind AS phase, "
-			"e.class AS class, e.position AS position FROM step e LEFT JOIN phase p "
-			"USING (phase_id) WHERE e.series = ? AND e.ts IS NOT NULL ORDER BY ts, "
-			"position",
-			"number ts dur phase class position", err);
 	if (ret == TL_OK)
 		tl_bind_i64(st, 1, view->series);
-	while (ret >= 0 && (ret = tl_statement_step(st, err)) > 0) {
-		int64_t position = tl_column_i64(st, STEP_POSITION);
-
-		for (; next < count && episodes[next].first <= position; next++)
-			last = episodes[next].last > last ? episodes[next].last : last;
-		ret = add_step(view, &capacity, st, opt->has_spikes || position <= last, err);
-	}
+	while (ret >= 0 && (ret = tl_statement_step(st, err)) > 0)
+		ret = add_step(view, &capacity, st, opt->has_spikes, err);
 	tl_statement_close(st);
-	free(episodes);
-	return ret;
-}
-
-static double duration(const struct tl_view_step *s)
-{
-	return (double)(s->end_ns - s->begin_ns);
-}
-
-/* The slow steps' time above the usual one, sorted; and the usual one. */
-static size_t slow_excesses(const struct tl_step_view *view, double *excess, double *usual)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < view->step_count; i++)
-		if (view->steps[i].class_ == TL_STEP_GOOD)
-			excess[n++] = duration(&view->steps[i]);
-	*usual = tl_median(excess, n);
-	n = 0;
-	for (size_t i = 0; i < view->step_count; i++)
-		if (view->steps[i].class_ == TL_STEP_SLOW)
-			excess[n++] = duration(&view->steps[i]) - *usual;
-	tl_sort(excess, n);
-	return n;
-}
-
-static bool is_checkpoint_name(const char *name)
-{
-	return strcasestr(name, "checkpoint") || strcasestr(name, "save_ckpt") ||
-	       strcasestr(name, "ckpt_save") || strcasestr(name, "state_dict");
-}
-
-/* Does a span that is named for a checkpoint fill much of the step? */
-static bool has_checkpoint(const struct tl_step_view *view, const struct tl_view_step *s)
-{
-	size_t i;
-
-	TL_VIEW_FIRST(view->ops, view->op_count, begin_ns, s->begin_ns, i);
-	for (; i < view->op_count && view->ops[i].begin_ns < s->end_ns; i++) {
-		const struct tl_view_op *op = &view->ops[i];
-
-		if ((op->end_ns - op->begin_ns) > (s->end_ns - s->begin_ns) / SPAN_SHARE &&
-		    is_checkpoint_name(tl_view_text(view, op->name)))
-			return true;
-	}
-	return false;
-}
-
-static int mark_apart(struct tl_step_view *view, struct tl_error *err)
-{
-	double *excess = tl_alloc(view->step_count, sizeof(*excess), err), usual;
-	double limit = 1e300;
-	size_t n, named = 0;
-
-	if (!excess)
-		return TL_NOMEM;
-	n = slow_excesses(view, excess, &usual);
-	if (n > APART_KEEP && usual > 0) {
-		limit = APART_MANY_RATIO * excess[(size_t)(0.75 * (double)(n - 1))];
-		if (excess[n - 1] > APART_RATIO * excess[n - 2] && excess[n - 1] < limit)
-			limit = APART_RATIO * excess[n - 2];
-	}
-	free(excess);
 	for (size_t i = 0; i < view->step_count; i++) {
-		struct tl_view_step *s = &view->steps[i];
+		const struct tl_view_step *s = &view->steps[i];
 
-		s->is_apart = s->class_ == TL_STEP_SLOW &&
-			      (duration(s) - usual > limit || has_checkpoint(view, s));
-		named += s->is_apart;
-	}
-	/* what is left must be worth a comparison; else these are what is slow */
-	for (size_t i = 0; i < view->step_count; i++) {
-		struct tl_view_step *s = &view->steps[i];
-
-		s->is_apart &= n >= named + APART_KEEP;
-		if (s->is_apart)
-			s->class_ = TL_STEP_OTHER;
+		view->spike_count += s->is_spike;
 		view->apart_count += s->is_apart;
 		view->good_count += s->class_ == TL_STEP_GOOD;
 		view->slow_count += s->class_ == TL_STEP_SLOW;
 	}
-	return TL_OK;
+	return ret;
 }
 
 /* ---- public ---- */
@@ -557,7 +455,7 @@ int tl_step_view_load(struct tl_step_view *view, struct tl_store *store,
 	int (*const parts[])(struct tl_step_view *, struct tl_error *) = {
 		tl_view_load_states,	 tl_view_load_runs,    tl_view_load_calls,
 		tl_view_load_ops,	 tl_view_load_samples, tl_view_load_device,
-		tl_view_load_activities, tl_view_load_daemons, mark_apart,
+		tl_view_load_activities, tl_view_load_daemons,
 	};
 	int ret = TL_OK;
 

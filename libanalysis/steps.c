@@ -11,6 +11,7 @@
 
 #include "memory.h"
 #include "reader.h"
+#include "step_class.h"
 #include "steps_model.h"
 
 #define VISIBLE_STEPS 6 /* "would six slow steps in a row be seen?" */
@@ -266,32 +267,6 @@ static int load_by_pattern(struct loading *l, struct tl_error *err)
 
 /* ---- judging ---- */
 
-static bool is_slow(uint8_t phase)
-{
-	return phase == TL_PHASE_REGRESSION || phase == TL_PHASE_RECOVERY ||
-	       phase == TL_PHASE_SHIFTED;
-}
-
-/*
- * Slow are the steps of regressions, recoveries and shifts; where there are none, single slow steps
- * (spikes). Good are those of the baseline.
- */
-static void classify(struct tl_steps_series *s, const struct tl_steps_model *m)
-{
-	bool has_slow = false;
-
-	for (size_t i = 0; i < m->n; i++)
-		has_slow |= is_slow(m->phases[i]);
-	for (size_t i = 0; i < m->n; i++) {
-		bool slow = has_slow ? is_slow(m->phases[i]) : m->phases[i] == TL_PHASE_SPIKE;
-
-		s->steps[i].phase = tl_phase_name((enum tl_phase)m->phases[i]);
-		s->steps[i].class_ = slow				 ? "slow"
-				     : m->phases[i] == TL_PHASE_BASELINE ? "good"
-									 : "other";
-	}
-}
-
 static int by_value(const void *a, const void *b)
 {
 	double x = *(const double *)a, y = *(const double *)b;
@@ -443,8 +418,11 @@ static int judge(struct loading *l, struct tl_steps_series *s, struct tl_error *
 	s->has_drift = m.has_drift;
 	s->drift_ratio = m.has_drift ? m.drift.total_ratio : 0;
 	s->is_alarm = m.has_drift;
-	classify(s, &m);
-	ret = make_phases(s, &m, err);
+	for (size_t i = 0; i < m.n; i++)
+		s->steps[i].phase = tl_phase_name((enum tl_phase)m.phases[i]);
+	ret = tl_step_classify(l->store, s, &m, err);
+	if (ret == TL_OK)
+		ret = make_phases(s, &m, err);
 	if (ret == TL_OK)
 		ret = tl_grow(&s->episodes, &capacity, m.episode_count, err);
 	for (size_t i = 0; i < m.episode_count && ret == TL_OK; i++) {

@@ -305,6 +305,7 @@ enum { STEP_TS, STEP_DUR, STEP_NUMBER, STEP_CLASS, STEP_THREAD };
 
 static int add_step(struct tl_syscall_question *q, struct tl_statement *st, struct tl_error *err)
 {
+	static const char *const classes[] = { "good", "slow", "apart", "spike", "other" };
 	struct tl_call_step step = { .begin_ns = tl_column_i64(st, STEP_TS),
 				     .has_number = !tl_column_is_null(st, STEP_NUMBER),
 				     .number = tl_column_i64(st, STEP_NUMBER),
@@ -315,11 +316,10 @@ static int add_step(struct tl_syscall_question *q, struct tl_statement *st, stru
 
 	if (__builtin_add_overflow(step.begin_ns, tl_column_i64(st, STEP_DUR), &step.end_ns))
 		step.end_ns = INT64_MAX;
-	if (ret == TL_OK && class) {
-		step.class = length == 4 && !memcmp(class, "good", 4)	? "good"
-			     : length == 4 && !memcmp(class, "slow", 4) ? "slow"
-									: "other";
-	}
+	for (size_t i = 0; class && i < sizeof(classes) / sizeof(*classes); i++)
+		if (!step.class[0] && strlen(classes[i]) == length &&
+		    !memcmp(class, classes[i], length))
+			step.class = classes[i];
 	if (ret == TL_OK)
 		ret = tl_ranges_add(&q->all_steps, step.begin_ns, step.end_ns, err);
 	if (ret == TL_OK && step.class[0] == 'g')
@@ -333,7 +333,7 @@ static int add_step(struct tl_syscall_question *q, struct tl_statement *st, stru
 		return ret;
 	q->out->step_count++;
 	q->out->good_step_count += step.class[0] == 'g';
-	q->out->slow_step_count += step.class[0] == 's';
+	q->out->slow_step_count += !strcmp(step.class, "slow");
 	q->steps[q->step_count++] = step;
 	return TL_OK;
 }

@@ -10,14 +10,12 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "reader.h"
+#include "step_class.h"
 
 #define SAMPLES_PER_STEP 20 /* of the thread, for a share of its time to be known from them */
 #define CHANCE_P	 0.05
-#define APART_RATIO	 2 /* the longest excess is so many times the next one */
-#define APART_KEEP	 3 /* so many slow steps stay */
 
 static const char *const answer_names[] = { "confirmed", "contributes",	  "possible",
 					    "undecided", "not supported", "not observable" };
@@ -105,23 +103,6 @@ static int find_off_stacks(struct tl_thp_work *w, struct tl_error *err)
 
 /* ---- checkpoints ----------------------------------------------------------------------------- */
 
-static bool contains_word(const char *text, const char *word)
-{
-	size_t n = strlen(word);
-
-	for (; *text; text++) {
-		if (!strncasecmp(text, word, n))
-			return true;
-	}
-	return false;
-}
-
-static bool is_checkpoint_name(const char *name)
-{
-	return contains_word(name, "checkpoint") || contains_word(name, "ckpt") ||
-	       contains_word(name, "save_model");
-}
-
 /*
  * Steps with a span of that name that takes a part of them worth the name. Recomputation of
  * activations is called so, too, but in every step.
@@ -138,7 +119,7 @@ static int mark_checkpoints(struct tl_thp_work *w, struct tl_error *err)
 		return TL_NOMEM;
 	}
 	for (size_t i = 0; i < texts; i++)
-		is_name[i] = is_checkpoint_name(tl_view_text(&w->view, (uint32_t)i));
+		is_name[i] = tl_is_checkpoint_name(tl_view_text(&w->view, (uint32_t)i));
 	for (size_t i = 0; i < w->view.op_count; i++) {
 		const struct tl_view_op *op = &w->view.ops[i];
 
@@ -153,7 +134,9 @@ static int mark_checkpoints(struct tl_thp_work *w, struct tl_error *err)
 		marked++;
 	}
 	for (size_t i = 0; i < w->n; i++)
-		w->is_checkpoint[i] = w->view.steps[i].is_apart || (2 * marked < w->n && marks[i]);
+		w->is_checkpoint[i] =
+			w->view.steps[i].is_apart ||
+			(2 * marked < w->n && marks[i] && w->view.steps[i].class_ != TL_STEP_SLOW);
 	free(is_name);
 	free(marks);
 	return TL_OK;
@@ -300,24 +283,10 @@ static int judge(struct tl_thp_work *w, struct tl_error *err)
 	return tl_thp_model(&w->model, &w->steps, err);
 }
 
-static double mean_of_role(const struct tl_thp_work *w, const double *v, enum tl_thp_role role)
-{
-	double sum = 0;
-	size_t n = 0;
-
-	for (size_t i = 0; i < w->n; i++) {
-		if (w->steps.role[i] == role) {
-			sum += v[i];
-			n++;
-		}
-	}
-	return n ? sum / (double)n : 0;
-}
-
 static double growth(const struct tl_thp_work *w, enum tl_thp_part part)
 {
-	return mean_of_role(w, w->part[part], TL_THP_ROLE_SLOW) -
-	       mean_of_role(w, w->part[part], TL_THP_ROLE_BASE);
+	return tl_thp_mean(w, w->part[part], TL_THP_ROLE_SLOW) -
+	       tl_thp_mean(w, w->part[part], TL_THP_ROLE_BASE);
 }
 
 /*
@@ -326,11 +295,11 @@ static double growth(const struct tl_thp_work *w, enum tl_thp_part part)
  */
 static bool net_zeroing(struct tl_thp_work *w)
 {
-	double huge = growth(w, TL_PART_ZEROING);
+	double huge = growth(w, TL_PART_ZEROING); /* NaN without slow or good steps */
 	double all = huge + growth(w, TL_PART_SMALL_FAULTS);
 	double ratio = huge > 0 ? all / huge : 1;
 
-	if (ratio >= 1)
+	if (!(ratio < 1))
 		return false;
 	ratio = ratio > 0 ? ratio : 0;
 	for (size_t i = 0; i < w->n; i++) {
@@ -439,9 +408,7 @@ static void tell_steps(const struct tl_thp_work *w)
 	out->slow_count = w->model.slow_count;
 	out->good_count = w->model.base_count;
 	out->baseline_ns = w->model.baseline;
-	out->slow_mean_ns = NAN;
-	if (out->slow_count)
-		out->slow_mean_ns = mean_of_role(w, w->duration, TL_THP_ROLE_SLOW);
+	out->slow_mean_ns = tl_thp_mean(w, w->duration, TL_THP_ROLE_SLOW);
 	for (size_t i = 0; i < w->n; i++) {
 		out->apart_count += w->is_checkpoint[i] && !w->is_unsure[i];
 		if (w->steps.role[i] != TL_THP_ROLE_SLOW)
@@ -575,7 +542,7 @@ static int find_sources(struct tl_thp_work *w, int64_t *sources, size_t *count,
 /* Times of two clocks are only as good as the map between them. */
 static int check_clocks(struct tl_thp_work *w, struct tl_error *err)
 {
-	double excess = mean_of_role(w, w->duration, TL_THP_ROLE_SLOW) - w->model.baseline;
+	double excess = tl_thp_mean(w, w->duration, TL_THP_ROLE_SLOW) - w->model.baseline;
 	int64_t sources[SOURCE_LIMIT];
 	struct tl_clock_join join;
 	size_t count;
@@ -592,34 +559,6 @@ static int check_clocks(struct tl_thp_work *w, struct tl_error *err)
 	w->out->residual_ns = join.residual_ns;
 	w->out->clocks = tl_thp_say(w->out, err, "%s", join.text);
 	return w->out->clocks ? TL_OK : TL_NOMEM;
-}
-
-/*
- * One slow step that is far slower than all others is slow in another way, whatever it is called:
- * it says nothing of why the rest is slow, and would outweigh it.
- */
-static bool set_apart(struct tl_thp_work *w)
-{
-	double first = 0, second = 0;
-	size_t at = 0;
-
-	for (size_t i = 0; i < w->n; i++) {
-		double excess = w->duration[i] - w->model.baseline;
-
-		if (w->steps.role[i] != TL_THP_ROLE_SLOW)
-			continue;
-		if (excess > first) {
-			second = first;
-			first = excess;
-			at = i;
-		} else if (excess > second) {
-			second = excess;
-		}
-	}
-	if (w->model.slow_count < APART_KEEP + 1 || second <= 0 || first <= APART_RATIO * second)
-		return false;
-	w->is_checkpoint[at] = true;
-	return true;
 }
 
 /* Steps of an episode that fails the tests of episodes are slow by chance, as far as one can tell. */
@@ -640,8 +579,6 @@ static int judge_all(struct tl_thp_work *w, struct tl_error *err)
 	int ret = judge(w, err);
 
 	if (ret == TL_OK && drop_unsure(w))
-		ret = judge(w, err);
-	if (ret == TL_OK && set_apart(w))
 		ret = judge(w, err);
 	if (ret == TL_OK && net_zeroing(w))
 		ret = judge(w, err);

@@ -99,6 +99,8 @@ const char *tl_thp_setting(const struct tl_thp_work *w, const char *name);
 int tl_thp_find_evidence(struct tl_thp_work *w, struct tl_error *err);
 int tl_thp_find_course(struct tl_thp_work *w, struct tl_error *err);
 int tl_thp_find_tests(struct tl_thp_work *w, struct tl_error *err);
+/* Of a number per step over the steps of a role; NaN without any. */
+double tl_thp_mean(const struct tl_thp_work *w, const double *v, enum tl_thp_role role);
 const char *tl_thp_say(struct tl_thp *out, struct tl_error *err, const char *fmt, ...)
 	TL_PRINTF(3, 4);
 

@@ -184,7 +184,7 @@ static int find_origin(struct tl_thp_work *w, enum told_by told_by, struct origi
 
 /* ---- lines ----------------------------------------------------------------------------------- */
 
-static double mean_of(const struct tl_thp_work *w, const double *v, enum tl_thp_role role)
+double tl_thp_mean(const struct tl_thp_work *w, const double *v, enum tl_thp_role role)
 {
 	double sum = 0;
 	size_t n = 0;
@@ -224,8 +224,8 @@ static int measure(const struct tl_thp_work *w, const struct kind *k, struct tl_
 		.is_counted = k->is_counted,
 		.is_possible_only = k->part == TL_PART_MEMORY_CALLS || is_unknown,
 		.what = is_unknown ? "waiting for mmap_lock, held by whom is not known" : k->what,
-		.slow_ns = mean_of(w, w->part[k->part], TL_THP_ROLE_SLOW),
-		.good_ns = mean_of(w, w->part[k->part], TL_THP_ROLE_BASE),
+		.slow_ns = tl_thp_mean(w, w->part[k->part], TL_THP_ROLE_SLOW),
+		.good_ns = tl_thp_mean(w, w->part[k->part], TL_THP_ROLE_BASE),
 		.share = NAN,
 		.share_low = NAN,
 		.share_high = NAN,
@@ -299,9 +299,9 @@ static void finish_course(const struct tl_thp_work *w, struct tl_thp_course *c)
 		/* What could not be seen in full, and was not seen at all, is not known. */
 		bool is_known = w->out->is_seen[i] || isgreater(w->out->mechanism_share[i], 0);
 
-		c->mechanism_ns[i] =
-			is_known ? c->mechanism_ns[i] / n - mean_of(w, times[i], TL_THP_ROLE_BASE)
-				 : NAN;
+		c->mechanism_ns[i] = is_known ? c->mechanism_ns[i] / n -
+							tl_thp_mean(w, times[i], TL_THP_ROLE_BASE)
+					      : NAN;
 	}
 }
 

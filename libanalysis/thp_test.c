@@ -397,7 +397,9 @@ static void steps_that_may_be_slow_by_chance_are_not_explained(void **state)
 {
 	(void)state;
 	make_case(spin_in_collapses, HAS_ALL);
-	assert_int_equal(tl_store_execute(store, "UPDATE episode SET confidence = 'low'", &err),
+	assert_int_equal(tl_store_execute(store,
+					  "UPDATE step SET class = 'spike' WHERE class = 'slow'",
+					  &err),
 			 TL_OK);
 	judge();
 	assert_int_equal(thp.slow_count, 0);
