@@ -167,10 +167,10 @@ struct tl_rank_step {
 	int32_t fastest_rank, slowest_rank;
 	int64_t fastest_ns, slowest_ns, median_ns;
 	bool has_collectives;
-	int32_t late_rank; /* spends least in collectives */
+	int32_t late_rank; /* spends least in collectives; -1: several spend the least */
 	int64_t least_ns;  /* in collectives: that rank, ... */
 	int64_t most_ns;
-	int64_t late_ns; /* how much less than the rank in the middle */
+	int64_t late_ns; /* how much less than the middle of the other ranks */
 };
 
 struct tl_ranks {
@@ -179,9 +179,10 @@ struct tl_ranks {
 	size_t rank_count;
 	struct tl_rank_step *steps;
 	size_t step_count;
-	char verdict[256]; /* one line for a person */
-	bool has_late;	   /* ... names a late rank */
+	char verdict[320]; /* one line for a person */
+	bool has_late;	   /* ... names a late rank: late in most steps, by min_change or more */
 	int32_t late_rank;
+	double late_p; /* chance that any rank is last so often if each is with the same chance */
 };
 
 /* What the ranks of a case have in common; TL_NOTHING when there are fewer than two. */

@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <math.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -422,11 +423,45 @@ static void who_waits_least_is_late(void **state)
 	assert_int_equal(ranks.steps[0].slowest_rank, 2);
 	assert_int_equal(ranks.steps[0].fastest_rank, 1);
 	assert_int_equal(ranks.steps[0].late_rank, 2);
-	assert_int_equal(ranks.steps[0].late_ns, 600);
+	assert_int_equal(ranks.steps[0].late_ns, 650); /* than 750 of the others */
 	assert_int_equal(ranks.steps[1].most_ns, 800);
 	assert_true(ranks.has_late);
 	assert_int_equal(ranks.late_rank, 2);
 	assert_non_null(strstr(ranks.verdict, "rank 2 is late"));
+	/* any of 3 in both of 2 steps: 3 (1/3)^2 */
+	assert_true(fabs(ranks.late_p - 1.0 / 3) < 1e-12);
+	assert_non_null(strstr(ranks.verdict, "too few steps to call it a habit"));
+	tl_ranks_release(&ranks);
+}
+
+static void one_of_two_ranks_is_late_by_all_that_the_other_waits(void **state)
+{
+	struct tl_ranks ranks;
+
+	(void)state;
+	rank_trace("r0.json", "0", 1000, 180);
+	rank_trace("r1.json", "1", 1000, 100);
+	assert_int_equal(tl_steps_load(store, NULL, &steps, &err), TL_OK);
+	assert_int_equal(tl_ranks_load(store, &steps, 0, &ranks, &err), TL_OK);
+	assert_int_equal(ranks.steps[0].late_ns, 80);
+	assert_true(ranks.has_late); /* 8 % of a step */
+	assert_int_equal(ranks.late_rank, 1);
+	tl_ranks_release(&ranks);
+}
+
+static void of_ranks_that_spend_the_same_none_is_late(void **state)
+{
+	struct tl_ranks ranks;
+
+	(void)state;
+	rank_trace("r0.json", "0", 1000, 100);
+	rank_trace("r1.json", "1", 1000, 100);
+	rank_trace("r2.json", "2", 1000, 700);
+	assert_int_equal(tl_steps_load(store, NULL, &steps, &err), TL_OK);
+	assert_int_equal(tl_ranks_load(store, &steps, 0, &ranks, &err), TL_OK);
+	assert_int_equal(ranks.steps[0].late_rank, -1);
+	assert_int_equal(ranks.ranks[0].late_count, 0);
+	assert_false(ranks.has_late);
 	tl_ranks_release(&ranks);
 }
 
@@ -494,6 +529,8 @@ int main(void)
 		TEST(without_device_work_it_is_said_what_is_missing),
 		TEST(times_at_the_limits_of_a_clock_do_no_harm),
 		TEST(who_waits_least_is_late),
+		TEST(one_of_two_ranks_is_late_by_all_that_the_other_waits),
+		TEST(of_ranks_that_spend_the_same_none_is_late),
 		TEST(ranks_that_wait_alike_have_no_late_one),
 		TEST(logs_tell_who_is_slowest_but_not_who_is_late),
 		TEST(one_rank_is_not_compared),
