@@ -11,6 +11,7 @@
 
 #include "memory.h"
 #include "reader.h"
+#include "source_ranks.h"
 #include "step_class.h"
 #include "steps_model.h"
 
@@ -463,6 +464,8 @@ int tl_steps_load(struct tl_store *store, const struct tl_steps_options *opt, st
 	}
 	for (size_t i = 0; i < out->series_count && ret == TL_OK; i++)
 		ret = judge(&l, &out->series[i], err);
+	if (ret == TL_OK && !out->series_count && l.opt->has_rank)
+		ret = tl_need_rank(store, l.opt->rank, err);
 	if (ret == TL_OK && !out->series_count)
 		ret = tl_fail(err, TL_NOTHING,
 			      "no steps: a profiler trace needs a schedule and prof.step() "
