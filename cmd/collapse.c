@@ -48,10 +48,11 @@ static const struct command_option options[] = {
 	FLAG(struct collapse_options, syscalls, 0, "syscalls",
 	     "time in system calls, process;thread;call and, where it was recorded, the stack"),
 	FLAG(struct collapse_options, trace_ops, 0, "trace-ops",
-	     "spans of a profiler by self time: rank, thread or stream, operators"),
+	     "spans of a profiler by self time: rank, thread or stream, operators; steps are folded "
+	     "without their number; spans begun here and ended there are a row for each id"),
 	WORD(struct collapse_options, weight, 'w', "weight", "WORD", weights,
-	     "what a stack counts: period (as recorded), count (samples), ns, us; default period, "
-	     "us for time off the CPU and in calls"),
+	     "what a stack counts: period (as recorded), count (samples, spans), ns, us; default "
+	     "period, us for time off the CPU, in calls and of spans"),
 	HEADING("what of it"),
 	STRINGS(struct collapse_options, ranges, 't', "time", "A,B",
 		"only from A until before B: seconds from the start of the case (12.5, 500ms), Unix "
@@ -126,6 +127,35 @@ static const struct command_example examples[] = {
 
 /* ---- options to a question ---------------------------------------------------------------- */
 
+/* Options that mean nothing for spans are not silently ignored. */
+static int check_trace_ops(const struct collapse_options *opt, struct tl_error *err)
+{
+	const struct {
+		bool is_given;
+		const char *option, *instead;
+	} others[] = {
+		{ opt->window != NULL, "--window", "use --time" },
+		{ opt->event != NULL, "--event", "it is for samples" },
+		{ opt->tids.count > 0, "--tid", "use --comm with the text of a row" },
+		{ opt->root != TL_ROOT_COMM || opt->pid_root || opt->tid_root, "--root",
+		  "rows are what they are called" },
+		{ opt->no_idle, "--no-idle", "it is for samples" },
+		{ opt->user_only || opt->kernel_only, "--user-only and --kernel-only",
+		  "it is for samples" },
+		{ opt->annotate_kernel || opt->annotate_jit || opt->annotate_all, "--all",
+		  "it is for samples" },
+		{ opt->show_addresses, "--addrs", "it is for samples" },
+		{ opt->show_state, "--state", "it is for time off the CPU" },
+		{ opt->compat != TL_COMPAT_NATIVE, "--compat", "it is for samples" },
+	};
+
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		if (others[i].is_given)
+			return tl_fail(err, TL_USAGE, "%s does not go with --trace-ops: %s",
+				       others[i].option, others[i].instead);
+	return TL_OK;
+}
+
 static int check(const struct collapse_options *opt, struct tl_error *err)
 {
 	bool has_root = opt->root != TL_ROOT_COMM;
@@ -144,8 +174,8 @@ static int check(const struct collapse_options *opt, struct tl_error *err)
 			       "--diff needs --steps: two kinds of steps are compared");
 	if (opt->steps && (opt->window || opt->ranges.count))
 		return tl_fail(err, TL_USAGE, "--steps excludes --time and --window");
-	if (opt->trace_ops && opt->window)
-		return tl_fail(err, TL_USAGE, "--window does not go with --trace-ops: use --time");
+	if (opt->trace_ops)
+		return check_trace_ops(opt, err);
 	if ((opt->pid_root && opt->tid_root) || (has_root && (opt->pid_root || opt->tid_root)))
 		return tl_fail(err, TL_USAGE,
 			       "only one of --root, --pid and a bare --tid is "
@@ -227,13 +257,18 @@ static void tell_result(const struct collapse_options *opt, const struct tl_fold
 			uint64_t line_count, const char *more)
 {
 	bool is_event = !opt->offcpu && !opt->wakeup && !opt->syscalls;
-	const char *what = is_event ? "sample" : opt->syscalls ? "call" : "interval";
+	const char *what = opt->trace_ops  ? "span"
+			   : is_event	   ? "sample"
+			   : opt->syscalls ? "call"
+					   : "interval";
 	struct tl_text note = { 0 };
 
 	tl_text_printf(&note, "%s: %" PRIu64 " %s%s on %" PRIu64 " line%s, %" PRIu64 " %s%s%s",
 		       f->event, f->sample_count, what, plural(f->sample_count), line_count,
 		       plural(line_count), f->total_weight, f->unit,
-		       is_event && opt->weight == TL_WEIGHT_PERIOD ? " (period)" : "", more);
+		       is_event && !opt->trace_ops && opt->weight == TL_WEIGHT_PERIOD ? " (period)"
+										      : "",
+		       more);
 	if (f->is_sampled)
 		tl_text_puts(&note, "; only one in several hits was recorded, all of this is an "
 				    "estimate");
@@ -241,6 +276,10 @@ static void tell_result(const struct collapse_options *opt, const struct tl_fold
 	add_count(&note, f->without_time_count, "recorded without a time");
 	add_count(&note, f->without_end_count, "without an end, not counted");
 	add_count(&note, f->without_begin_count, "without a beginning, not counted");
+	add_count(
+		&note, f->repeated_count,
+		"left out, because they repeat or sum up others: annotations on devices, overlaps");
+	add_count(&note, f->suspect_count, "left out, because they last too long to be true");
 	add_count(&note, f->excluded_count, "left out as asked");
 	add_count(&note, f->rule_lost_count, "lost by the rules of --compat");
 	add_count(&note, f->below_min_count,
@@ -400,6 +439,11 @@ static int fold_ops(const struct collapse_options *opt, struct tl_store *store,
 		.range_count = question->range_count,
 		.has_rank = opt->rank >= 0,
 		.rank = (int32_t)opt->rank,
+		.thread_pattern = question->comm_pattern,
+		.exclude_patterns = question->exclude_patterns,
+		.exclude_count = question->exclude_count,
+		.max_depth = question->max_depth,
+		.min_weight = question->min_weight,
 	};
 
 	return tl_fold_ops(store, &ops, out, err);

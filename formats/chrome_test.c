@@ -76,8 +76,13 @@ static void async_slices_are_matched_by_category_and_id(void **state)
 	    "{\"ph\":\"e\",\"name\":\"r\",\"cat\":\"net\",\"id\":\"0x2\",\"pid\":1,\"tid\":2,\"ts\":9},"
 	    "{\"ph\":\"b\",\"name\":\"l\",\"cat\":\"net\",\"id2\":{\"local\":\"0x1\"},\"pid\":1,\"ts\":1},"
 	    "{\"ph\":\"e\",\"name\":\"l\",\"cat\":\"net\",\"id2\":{\"local\":\"0x1\"},\"pid\":3,\"ts\":2}]");
-	assert_has(&e, "slice ts=1000 track=0 other duration=4000 name=\"r\" category=\"net\"");
-	assert_has(&e, "slice ts=2000 track=0 other duration=7000 name=\"r\"");
+	assert_has(&e, "track index=0 async");
+	assert_has(
+		&e,
+		"slice ts=1000 track=0 other duration=4000 name=\"r\" category=\"net\" external_id=1");
+	assert_has(
+		&e,
+		"slice ts=2000 track=0 other duration=7000 name=\"r\" category=\"net\" external_id=2");
 	assert_has(&e, "slice ts=3000 track=0 other instant name=\"m\"");
 	assert_has(&e, "count=1 what=\"slice that was begun and not ended\"");
 	assert_has(&e, "count=1 what=\"end of a slice that was not begun\"");

@@ -283,8 +283,11 @@ static int prepare(struct trace_import *t, const struct trace_event *ev, struct 
 	if (ret <= 0)
 		return ret;
 	trace_describe(t, ev, name, name_length, row);
-	if (is_async)
+	if (is_async) {
 		row->domain = TRACE_ASYNC;
+		row->slice.has_external_id = trace_id_of(ev->id.text, ev->id.length, ev->id.kind,
+							 &row->slice.external_id);
+	}
 	row->slice.is_suspect |= !*has_ts;
 	if (row->domain != TRACE_DEVICE && row->class_ != TL_SLICE_DEVICE_ANNOTATION &&
 	    name_length && *name == 'P')

@@ -252,6 +252,8 @@ static void set_kind(struct trace_tracks *s, struct trace_track *track, const st
 			track->device = row->device;
 		break;
 	case TRACE_ASYNC:
+		track->kind = TL_TRACK_ASYNC;
+		break;
 	case TRACE_DOMAINS:
 		track->kind = TL_TRACK_OTHER;
 		break;

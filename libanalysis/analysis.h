@@ -373,7 +373,8 @@ enum tl_track_kind {
 	TL_TRACK_THREAD,  /* an operating-system thread: task is set */
 	TL_TRACK_DEVICE,  /* a stream or queue of an accelerator */
 	TL_TRACK_COUNTER, /* holds counters */
-	TL_TRACK_OTHER	  /* layers, annotations, overlap summaries, process-wide rows */
+	TL_TRACK_OTHER,	  /* layers, annotations, overlap summaries, process-wide rows */
+	TL_TRACK_ASYNC /* slices that are begun here and ended there: those of one external_id nest */
 };
 
 /* Sources key tracks by (pid, tid) of any type; importers number them from 0 and tell once each. */
@@ -429,7 +430,7 @@ struct tl_event_slice {
 	size_t category_length;
 	bool has_correlation, has_external_id, has_bytes, has_step;
 	int64_t correlation; /* launch <-> device work; two's complement of an unsigned 64-bit id */
-	int64_t external_id; /* operator <-> device work */
+	int64_t external_id; /* operator <-> device work; on an ASYNC track, what the slice belongs to */
 	int64_t bytes;	     /* moved or reduced */
 	int64_t step;	     /* N of ProfilerStep#N */
 	int32_t stream;	     /* of a launch or of device work; -1 unknown */
@@ -772,6 +773,8 @@ struct tl_folded {
 	uint64_t excluded_thread_count, excluded_side_count, excluded_frame_count;
 	uint64_t rule_lost_count; /* compat: what the program to be compatible with loses */
 	uint64_t lost_count;	  /* samples the recorder lost (all events) */
+	/* spans: repeated on a device or summed up by the profiler, longer than a day */
+	uint64_t repeated_count, suspect_count;
 	bool is_sampled;	  /* a sampled tracepoint: counts are estimates */
 	bool lacks_inlines;	  /* inlined functions were to be shown, and the case has none */
 	int64_t begin_ns, end_ns; /* first and last time seen */
@@ -782,13 +785,18 @@ int tl_fold(struct tl_store *store, const struct tl_fold_options *opt, struct tl
 	    struct tl_error *err);
 void tl_folded_release(struct tl_folded *folded);
 
-/* Profiler spans by self time: "rank N;thread;operator;operator", in us or ns. */
+/* Profiler spans by self time: "rank N;thread;operator;operator". */
 struct tl_fold_ops_options {
-	enum tl_fold_weight weight;	    /* TL_WEIGHT_NS, or us for everything else */
+	enum tl_fold_weight weight;	    /* TL_WEIGHT_NS, TL_WEIGHT_COUNT (of spans), else us */
 	const struct tl_time_range *ranges; /* none: everything; spans are clipped to them */
 	size_t range_count;
 	bool has_rank;
 	int32_t rank;
+	const char *thread_pattern; /* rows whose text matches; NULL all */
+	const char *const *exclude_patterns;
+	size_t exclude_count;
+	uint32_t max_depth;  /* of operators; 0 all */
+	uint64_t min_weight; /* of a line; 0: 1 */
 };
 /* TL_NOTHING when there are no spans inside. sample_count counts spans. */
 int tl_fold_ops(struct tl_store *store, const struct tl_fold_ops_options *opt,

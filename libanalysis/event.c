@@ -308,6 +308,8 @@ const char *tl_track_kind_name(enum tl_track_kind kind)
 		return "counter";
 	case TL_TRACK_OTHER:
 		return "other";
+	case TL_TRACK_ASYNC:
+		return "async";
 	}
 	return "unknown";
 }

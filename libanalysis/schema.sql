@@ -415,7 +415,7 @@ CREATE TABLE call_summary (
 CREATE TABLE track (
 	track_id INTEGER PRIMARY KEY,
 	source_id INTEGER NOT NULL REFERENCES source,
-	kind TEXT NOT NULL, -- thread, device, counter, other
+	kind TEXT NOT NULL, -- thread, device, counter, other, async (slices begun here and ended there)
 	thread_id INTEGER REFERENCES thread, -- kind thread
 	name TEXT, -- as the trace says
 	process TEXT, -- name of the process or layer it belongs to
@@ -436,7 +436,7 @@ CREATE TABLE slice (
 	class INTEGER NOT NULL, -- 0 other, 1 operator, 2 annotation, 3 runtime, 4 kernel, 5 communication, 6 memory_copy, 7 device_annotation, 8 sync, 9 python, 10 os_call, 11 overlap, 12 overhead, 13 garbage_collection
 	flags INTEGER NOT NULL, -- 1 instant, 2 suspect (out of statistics)
 	correlation INTEGER, -- the same for a launch and the device work it started; two's complement
-	external_id INTEGER, -- the same for an operator and its device work
+	external_id INTEGER, -- the same for an operator and its device work; on an async track, for slices that nest
 	bytes INTEGER, -- moved or reduced
 	step INTEGER, -- N of ProfilerStep#N
 	stream INTEGER, -- of a launch or of device work

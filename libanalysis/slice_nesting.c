@@ -10,7 +10,7 @@
 #include "memory.h"
 
 /*
- * One row of the timeline, walked in order of time. Of the spans that are on only their ends matter, and
+ * One row of the timeline, or one id of spans that are begun here and ended there, walked in order of time. Of the spans that are on only their ends matter, and
  * of those only the next: a heap. Those that begin together nest, whatever their lengths.
  */
 struct walk {
@@ -18,12 +18,12 @@ struct walk {
 	size_t count, capacity;
 	int64_t *together; /* ends of those that began last, not in the heap yet */
 	size_t together_count, together_capacity;
-	int64_t track_id, begin, crossed;
+	int64_t track_id, id, begin, crossed;
 };
 
-enum walk_column { WALK_TRACK, WALK_TS, WALK_DUR };
+enum walk_column { WALK_TRACK, WALK_ID, WALK_TS, WALK_DUR };
 
-static const char walk_columns[] = "track ts dur";
+static const char walk_columns[] = "track id ts dur";
 
 static int push(struct walk *w, int64_t end, struct tl_error *err)
 {
@@ -54,12 +54,12 @@ static void pop(struct walk *w)
 	w->ends[at] = end;
 }
 
-static int take_span(struct walk *w, int64_t track_id, int64_t begin, int64_t end,
+static int take_span(struct walk *w, int64_t track_id, int64_t id, int64_t begin, int64_t end,
 		     struct tl_error *err)
 {
 	int ret = TL_OK;
 
-	if (track_id != w->track_id) {
+	if (track_id != w->track_id || id != w->id) {
 		w->count = w->together_count = 0;
 	} else if (begin != w->begin) {
 		for (size_t i = 0; i < w->together_count && ret == TL_OK; i++)
@@ -67,6 +67,7 @@ static int take_span(struct walk *w, int64_t track_id, int64_t begin, int64_t en
 		w->together_count = 0;
 	}
 	w->track_id = track_id;
+	w->id = id;
 	w->begin = begin;
 	while (w->count && w->ends[0] <= begin)
 		pop(w);
@@ -78,15 +79,18 @@ static int take_span(struct walk *w, int64_t track_id, int64_t begin, int64_t en
 	return ret;
 }
 
-static int walk(struct walk *w, struct tl_store *store, int64_t source_id, struct tl_error *err)
+/* The profiler's own sums and overhead (11, 12) are no calls. */
+#define SPANS(id, kinds)                                                                         \
+	"SELECT a.track_id AS track, " id " AS id, a.ts AS ts, a.dur AS dur FROM track k CROSS " \
+	"JOIN slice a USING (track_id) WHERE k.source_id = ? AND k.kind " kinds " 'async' AND "  \
+	"a.ts IS NOT NULL AND a.dur > 0 AND a.flags = 0 AND a.class NOT IN (11, 12) ORDER BY "   \
+	"a.track_id, " id ", a.ts"
+
+static int walk(struct walk *w, struct tl_store *store, int64_t source_id, const char *sql,
+		struct tl_error *err)
 {
 	struct tl_statement *st;
-	int ret = tl_statement_open(
-		&st, store,
-		"SELECT a.track_id AS track, a.ts AS ts, a.dur AS dur FROM track k CROSS JOIN slice a "
-		"USING (track_id) WHERE k.source_id = ? AND k.kind IN ('thread', 'device') AND a.ts IS "
-		"NOT NULL AND a.dur > 0 AND a.flags = 0 ORDER BY a.track_id, a.ts",
-		walk_columns, err);
+	int ret = tl_statement_open(&st, store, sql, walk_columns, err);
 
 	if (ret < 0)
 		return ret;
@@ -96,7 +100,8 @@ static int walk(struct walk *w, struct tl_store *store, int64_t source_id, struc
 
 		if (__builtin_add_overflow(begin, tl_column_i64(st, WALK_DUR), &end))
 			continue;
-		ret = take_span(w, tl_column_i64(st, WALK_TRACK), begin, end, err);
+		ret = take_span(w, tl_column_i64(st, WALK_TRACK), tl_column_i64(st, WALK_ID), begin,
+				end, err);
 		if (ret < 0)
 			break;
 	}
@@ -108,12 +113,14 @@ int tl_slices_note_crossed(struct tl_store *store, int64_t source_id, struct tl_
 {
 	static const char what[] = "spans that overlap another one of their row in part";
 	static const char message[] =
-		"they begin inside another span of their thread or stream and end behind it; kept as they "
+		"they begin inside another span of their thread, stream or id and end behind it; kept as they "
 		"are, and self times count each moment once";
 	struct walk w = { 0 };
 	struct tl_statement *st;
-	int ret = walk(&w, store, source_id, err);
+	int ret = walk(&w, store, source_id, SPANS("NULL", "<>"), err);
 
+	if (ret == TL_OK)
+		ret = walk(&w, store, source_id, SPANS("a.external_id", "="), err);
 	free(w.ends);
 	free(w.together);
 	if (ret < 0 || !w.crossed)

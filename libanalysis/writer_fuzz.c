@@ -329,7 +329,7 @@ static void fill_switch(struct state *s, struct tl_event_switch *e)
 static void fill_track(struct state *s, struct tl_event_track *e)
 {
 	e->index = byte(s) % 6;
-	e->kind = byte(s) % (TL_TRACK_OTHER + 1);
+	e->kind = byte(s) % (TL_TRACK_ASYNC + 1);
 	e->task = task(s);
 	e->name = text_or_null(s);
 	e->process = text_or_null(s);
