@@ -22,13 +22,14 @@ usage: $name [options] -p PID[,PID...]
        $name [options] -- COMMAND [ARGUMENT...]
 
 Records a running job, or one that it starts, into a folder for 'traceloom import -o case.db FOLDER'.
+Works without root as far as the kernel allows; what could not be recorded is told, and in the manifest.
 
   -p, --pid PID         a process to record; again, or with commas, for more
       --tree            also the present descendants of these processes
   -d, --duration SEC    stop after so many seconds (running jobs: 60; started ones: when they end);
-                        a started job is then ended, too
+                        a started job is then ended, with all processes that it started
       --leave-running   a started job is not ended, the recording is
-  -o, --output DIR      the folder to make (traceloom-HOST-TIME)
+  -o, --output DIR      the folder to make (traceloom-HOST-TIME); it must be new, or empty
 
 What perf records; all four when none is named, the first always:
       --cpu             where time is spent on the CPUs, by sampling
@@ -52,6 +53,7 @@ What else is recorded:
                         be repeated
       --keep-output     what COMMAND prints goes to output.log in the folder
 
+How it records:
       --set FILE=VALUE  write VALUE to FILE, below /proc/sys or /sys, while recording, and restore
                         what was there; may be repeated
       --clocks PROGRAM  traceloom-clocks, where it is not beside this script
@@ -60,9 +62,33 @@ What else is recorded:
   -q, --quiet           say only what went wrong
   -h, --help            this text
 
-Works without root as far as the kernel allows; what could not be recorded is told, and in the manifest.
-Exit status: 0 recorded, 2 trouble.
+Exit status:
+  N      that of COMMAND when it ended by itself while it was recorded, 128+S when signal S ended it
+  0      recorded; COMMAND, if any, was ended as asked for (-d, --max-size) or goes on
+  125    nothing was recorded, or not to the end, and it is told why: arguments that make no sense, a
+         full disk. COMMAND was not started, or is ended with the recording
+  126    COMMAND cannot be executed: it was not started
+  127    there is no COMMAND
+  128+S  signal S (INT, TERM, HUP) ended the recording early, and a started job with it; the folder is
+         whole all the same
+  A COMMAND may itself end with any of these. The manifest tells: it is there, its "state" is
+  "complete" when all was recorded, "command_status" is that of a COMMAND that ended by itself, and
+  "stopped_by" tells what ended the recording else. What perf or strace could not record is no failure;
+  it is listed under "missing".
 
+Files in the folder:
+  manifest.json     what was recorded of what, with which commands, and what could not be
+  clocks.txt        snapshots of all clocks, by traceloom-clocks: begin, end, and in between
+  perf.data         what perf recorded; perf.err what it said
+  strace.log        what strace recorded; strace.err what it said
+  system.log        /proc/vmstat, pressure, meminfo, buddyinfo, settings of memory, once an interval
+  process/          status, maps, numa_maps of each process, at the begin and at the end
+  dmesg.txt         what the kernel logged meanwhile; dmesg-before.txt what it had before
+  capture.log       what this program said
+  output.log        what COMMAND printed (--keep-output)
+  buildid/          binaries and kernel symbols (--with-binaries)
+
+Examples:
   sudo $name -p \$(pgrep -o -f train.py) --tree -d 30
   sudo $name --thp --with-binaries -o case -- python3 train.py && traceloom import -o case.db case
   $name --strace=ioctl,futex,mmap,munmap,madvise -d 20 -p 4711
@@ -70,29 +96,37 @@ Exit status: 0 recorded, 2 trouble.
 END
 }
 
+# What is said is kept, too, as far as the disk has room.
+keep_words() {
+	[ -z "${dir:-}" ] || { printf '%s\n' "$*" >>"$dir/capture.log"; } 2>/dev/null
+}
+
 tell() {
 	printf '%s: %s\n' "$name" "$*" >&2
-	[ -z "${dir:-}" ] || printf '%s\n' "$*" >>"$dir/capture.log"
+	keep_words "$*"
 }
 
 inform() {
 	[ -n "$quiet" ] || printf '%s: %s\n' "$name" "$*" >&2
-	[ -z "${dir:-}" ] || printf '%s\n' "$*" >>"$dir/capture.log"
+	keep_words "$*"
 }
+
+# As env(1), nohup(1) and timeout(1) have it: the job's own status tells of the job.
+failed=125 not_executable=126 not_found=127
 
 trouble() {
 	tell "$*"
-	exit 2
+	exit $failed
 }
 
 misuse() {
 	printf "%s: %s; see '%s --help'\n" "$name" "$*" "$name" >&2
-	exit 2
+	exit $failed
 }
 
 # missing WHAT WHY: could not be recorded.
 missing() {
-	printf '%s\t%s\n' "$1" "$2" >>"$dir/.missing"
+	{ printf '%s\t%s\n' "$1" "$2" >>"$dir/.missing"; } 2>/dev/null
 	tell "not recorded: $1: $2"
 }
 
@@ -114,6 +148,22 @@ is_positive() {
 
 have() {
 	command -v "$1" >/dev/null 2>&1
+}
+
+# For the user to paste.
+shell_word() {
+	case $1 in
+	'' | *[!A-Za-z0-9_./:=@%+-]*) printf "'%s'" "$(printf '%s' "$1" | sed "s/'/'\\\\''/g")" ;;
+	*) printf '%s' "$1" ;;
+	esac
+}
+
+shell_words() {
+	separator=''
+	for word in "$@"; do
+		printf '%s%s' "$separator" "$(shell_word "$word")"
+		separator=' '
+	done
 }
 
 # One that has ended and is only not yet waited for does not live.
@@ -216,7 +266,18 @@ if [ $# -eq 0 ]; then
 	[ -n "$duration" ] || duration=60
 else
 	[ -z "$pids" ] || misuse 'either processes (-p) or a command (--), not both'
-	have "$1" || trouble "there is no command '$1'"
+	if ! have "$1"; then
+		tell "there is no command '$1'"
+		exit $not_found
+	fi
+	case $1 in
+	*/*)
+		if [ -d "$1" ] || [ ! -x "$1" ]; then
+			tell "'$1' cannot be executed"
+			exit $not_executable
+		fi
+		;;
+	esac
 fi
 [ -z "$duration" ] || is_positive "$duration" || misuse "-d: '$duration' is no number of seconds"
 is_positive "$frequency" || misuse "-F: '$frequency' is no number"
@@ -247,7 +308,7 @@ if [ -z "$is_chosen" ]; then
 	want_offcpu=yes want_thp=yes want_syscalls=yes
 fi
 
-for tool in mkfifo date grep tr sed sleep df du timeout; do
+for tool in mkfifo date grep tr sed awk sort sleep df du timeout; do
 	have $tool || trouble "there is no program '$tool', which this script needs"
 done
 [ -z "$clocks" ] || [ -x "$clocks" ] || trouble "--clocks: there is no program $clocks"
@@ -262,10 +323,15 @@ host=$(uname -n)
 if [ -e "$out" ] && { [ ! -d "$out" ] || [ -n "$(ls -A "$out")" ]; }; then
 	trouble "$out is there already, and is no empty folder"
 fi
-mkdir -p "$out" || exit 2
-dir=$(cd "$out" && pwd) || exit 2
+case $out in
+/*) ;;
+*) out=./$out ;; # it may begin with a dash
+esac
+mkdir -p "$out" || exit $failed
+dir=$(cd "$out" >/dev/null && pwd) || exit $failed
+out=${out#./}
 work=$dir/.work
-mkdir "$work" "$dir/process" && : >"$dir/.files" && : >"$dir/.missing" && : >"$dir/.pids" || exit 2
+mkdir "$work" "$dir/process" && : >"$dir/.files" && : >"$dir/.missing" && : >"$dir/.pids" || exit $failed
 
 # ---- time -----------------------------------------------------------------------------------------
 stamp() {
@@ -338,11 +404,31 @@ stop_recorders() {
 	done <"$dir/.pids"
 }
 
+# The processes of a started job: its descendants, and those that lost their parent but still carry its
+# mark. Not those of another user, nor one that cleared its environment and left its parent.
+job_processes() {
+	[ -n "$job_mark" ] || return 0
+	{
+		while read -r kind pid; do
+			[ "$kind" != command ] || descendants "$pid"
+		done <"$dir/.pids"
+		grep -lsF -e "TRACELOOM_CAPTURE=$job_mark" /proc/[0-9]*/environ | sed 's,^/proc/,,; s,/environ$,,'
+	} | tr ' ' '\n' | sort -nu
+}
+
+# The command itself first: it may wind its own processes up.
 stop_command() {
 	[ -z "$leave_running" ] || return 0
 	while read -r kind pid; do
+		[ "$kind" != command ] || members=$(job_processes) || :
 		[ "$kind" != command ] || stop_process "$pid" 10
 	done <"$dir/.pids"
+	for pid in ${members:-} $(job_processes); do
+		! is_alive "$pid" || kill -TERM "$pid" 2>/dev/null
+	done
+	for pid in ${members:-} $(job_processes); do
+		stop_process "$pid" 5
+	done
 }
 
 remove_work() {
@@ -433,16 +519,26 @@ choose_tracepoints() {
 		tracepoint sched:sched_waking
 	fi
 	if [ -n "$want_thp" ]; then
-		# mm_khugepaged_scan_pmd is left out: millions a minute when khugepaged does not sleep
+		# Left out, as they come by the million: what khugepaged scans when it does not sleep, page
+		# faults, mmap_lock:*, of which --locks has the contended ones.
 		for event in huge_memory:mm_collapse_huge_page huge_memory:mm_collapse_huge_page_isolate \
 			huge_memory:mm_collapse_huge_page_swapin huge_memory:mm_khugepaged_collapse_file \
 			compaction:mm_compaction_begin compaction:mm_compaction_end \
 			compaction:mm_compaction_try_to_compact_pages compaction:mm_compaction_kcompactd_wake \
+			compaction:mm_compaction_kcompactd_sleep compaction:mm_compaction_migratepages \
 			vmscan:mm_vmscan_direct_reclaim_begin vmscan:mm_vmscan_direct_reclaim_end \
 			vmscan:mm_vmscan_kswapd_wake vmscan:mm_vmscan_kswapd_sleep \
-			vmscan:mm_vmscan_throttled migrate:mm_migrate_pages; do
+			vmscan:mm_vmscan_throttled migrate:mm_migrate_pages migrate:mm_migrate_pages_start; do
 			tracepoint $event
 		done
+		# Reclaim for the limit of a control group, or of a node: where the kernel has such.
+		for event in vmscan:mm_vmscan_memcg_reclaim_begin vmscan:mm_vmscan_memcg_reclaim_end \
+			vmscan:mm_vmscan_memcg_softlimit_reclaim_begin vmscan:mm_vmscan_memcg_softlimit_reclaim_end \
+			vmscan:mm_vmscan_node_reclaim_begin vmscan:mm_vmscan_node_reclaim_end; do
+			[ ! -d "$tracing/events/${event%%:*}/${event#*:}" ] || tracepoint $event
+		done
+		[ -d "$tracing/events/vmscan/mm_vmscan_memcg_reclaim_begin" ] ||
+			missing 'reclaim for control groups' 'this kernel has no events of it'
 	fi
 	if [ -n "$want_locks" ]; then
 		# sleeping locks only where they begin: 2 for reading, 4 for writing, 32 a mutex
@@ -560,12 +656,13 @@ start_perf() {
 		is_controlled=yes
 		mkfifo "$work/control" "$work/ack"
 		exec 5<>"$work/control" 6<>"$work/ack"
-		set -- "$@" -D -1 --control "fifo:$work/control,$work/ack"
+		# by number: a path may hold a comma
+		set -- "$@" -D -1 --control fd:5,6
 	fi
 	perf "$@" >"$dir/perf.err" 2>&1 </dev/null &
 	perf_pid=$!
 	echo "perf $perf_pid" >>"$dir/.pids"
-	printf '%s ' perf "$@" >"$work/perf-command"
+	shell_words perf "$@" >"$work/perf-command"
 	wait_for_perf
 }
 
@@ -633,10 +730,11 @@ start_strace() {
 	for pid in $pids; do
 		set -- "$@" -p "$pid"
 	done
+	: >"$dir/strace.err"
 	strace "$@" >/dev/null 2>"$dir/strace.err" </dev/null &
 	strace_pid=$!
 	echo "strace $strace_pid" >>"$dir/.pids"
-	printf '%s ' strace "$@" >"$work/strace-command"
+	shell_words strace "$@" >"$work/strace-command"
 	tries=0
 	while [ $tries -lt 100 ] && is_alive "$strace_pid" && ! grep -q ' attached' "$dir/strace.err"; do
 		sleep 0.1
@@ -648,30 +746,35 @@ start_strace() {
 }
 
 # ---- processes ----------------------------------------------------------------------------------------------
-add_descendants() {
+list_parents() {
 	for stat in /proc/[0-9]*/stat; do
 		{ read -r line <"$stat"; } 2>/dev/null || continue
 		# behind the name, which may hold anything: state, parent
 		rest=${line##*) }
 		rest=${rest#* }
 		echo "${line%% *} ${rest%% *}"
-	done >"$work/parents"
-	found=$pids
-	while [ -n "$found" ]; do
-		next=''
-		while read -r pid parent; do
-			case " $found " in
-			*" $parent "*) next="$next $pid" ;;
-			esac
-		done <"$work/parents"
-		found=''
-		for pid in $next; do
-			case " $pids " in
-			*" $pid "*) ;;
-			*) found="$found $pid" pids="$pids $pid" ;;
-			esac
-		done
 	done
+}
+
+# descendants PID...: these, and all below them
+descendants() {
+	list_parents >"$work/parents"
+	awk -v roots="$*" -v self=$$ '
+		$1 == self { next } # this may be started by what it records
+		{ children[$2] = children[$2] " " $1 }
+		END {
+			n = split(roots, queue, " ")
+			for (i = 1; i <= n; i++) {
+				if (queue[i] in seen)
+					continue
+				seen[queue[i]] = 1
+				printf "%s%s", (i > 1 ? " " : ""), queue[i]
+				count = split(children[queue[i]], more, " ")
+				for (k = 1; k <= count; k++)
+					queue[++n] = more[k]
+			}
+			print ""
+		}' "$work/parents"
 }
 
 # What the kernel says of each process, begin and end. Reading numa_maps holds the process up: not more
@@ -727,9 +830,11 @@ start_command() {
 	exec 3<&0
 	# it waits, so that nothing of it is missed
 	# shellcheck disable=SC2016
-	wait_and_run='umask "$1"; [ -n "$2" ] && LC_ALL=$2 || unset LC_ALL; shift 2
+	wait_and_run='umask "$1"; [ -n "$2" ] && LC_ALL=$2 || unset LC_ALL
+		TRACELOOM_CAPTURE=$3 && export TRACELOOM_CAPTURE; shift 3
 		IFS= read -r go <"$0" && exec "$@" 3<&- 4>&-'
-	set -- "$work/go" "$job_umask" "$job_locale" "$@"
+	job_mark=$$.$begin_time
+	set -- "$work/go" "$job_umask" "$job_locale" "$job_mark" "$@"
 	if [ -n "$keep_output" ]; then
 		sh -c "$wait_and_run" "$@" <&3 >&4 2>&4 5>&- 6>&- &
 	else
@@ -739,6 +844,10 @@ start_command() {
 	exec 3<&- 4>&-
 	echo "command $command_pid" >>"$dir/.pids"
 	pids=$command_pid
+}
+
+signal_words() { # STATUS
+	[ "$1" -gt 128 ] && signal=$(kill -l "$1" 2>/dev/null) && [ -n "$signal" ] && printf ': SIG%s' "$signal"
 }
 
 # ---- the manifest ---------------------------------------------------------------------------------------------
@@ -788,12 +897,14 @@ write_manifest() { # STATE
 			separator=,
 		done <"$dir/.missing"
 		printf '\n\t]\n}\n'
-	} >"$work/manifest" && mv "$work/manifest" "$dir/manifest.json"
+	} >"$work/manifest" && mv "$work/manifest" "$dir/manifest.json" && return
+	tell "the manifest could not be written"
+	return 1
 }
 
 # ---- recording ------------------------------------------------------------------------------------------------
 main_pid=$$
-command_pid='' perf_pid='' strace_pid='' sampler_pid='' command_line="$*" begin_time=$(stamp)
+command_pid='' perf_pid='' strace_pid='' sampler_pid='' job_mark='' stop_signal='' command_line=$(shell_words "$@") begin_time=$(stamp)
 free_kib=$(df -Pk "$dir" | sed -n '2s/^[^ ]* *[0-9]* *[0-9]* *\([0-9]*\).*/\1/p')
 max_kib=$((max_mib * 1024))
 if [ -n "$free_kib" ] && [ $((free_kib / 2)) -lt $max_kib ]; then
@@ -803,6 +914,7 @@ if [ -n "$free_kib" ] && [ $((free_kib / 2)) -lt $max_kib ]; then
 fi
 
 # Whatever happens from here on.
+# shellcheck disable=SC2317 # called by the trap
 leave() {
 	status=$?
 	trap '' INT TERM HUP
@@ -812,19 +924,20 @@ leave() {
 	stop_process "$sampler_pid" 5
 	restore_settings
 	remove_work
-	exit $status
+	exit "$status"
 }
 trap leave EXIT
-trap 'stopped_by=SIGINT' INT
-trap 'stopped_by=SIGTERM' TERM
-trap 'stopped_by=SIGHUP' HUP
+trap 'stopped_by=SIGINT stop_signal=2' INT
+trap 'stopped_by=SIGTERM stop_signal=15' TERM
+trap 'stopped_by=SIGHUP stop_signal=1' HUP
 
 [ -n "$clocks" ] || missing 'exact clocks' 'there is no traceloom-clocks beside this script; build it from capture_clocks.c'
 system_files >"$work/system-files"
 kernel_log >"$dir/dmesg-before.txt"
 [ -z "$perf" ] || choose_events
 [ $# -eq 0 ] || start_command "$@"
-[ -z "$tree" ] || add_descendants
+# shellcheck disable=SC2086
+[ -z "$tree" ] || pids=$(descendants $pids)
 (sample_loop >"$dir/system.log" 2>>"$dir/capture.log") </dev/null &
 sampler_pid=$!
 apply_settings
@@ -839,8 +952,7 @@ keep_process begin
 for file in capture.log perf.err strace.err; do
 	[ ! -f "$dir/$file" ] || recorded message $file
 done
-write_manifest recording
-snapshot begin >>"$dir/clocks.txt"
+write_manifest recording && snapshot begin >>"$dir/clocks.txt" || exit $failed
 if [ -n "$command_pid" ] && [ -z "$stopped_by" ]; then
 	echo go >"$work/go"
 fi
@@ -870,6 +982,33 @@ keep_status() {
 	done
 }
 
+# What dies early is told, once; the job, which may be long, goes on with what is left.
+watch_recorders() {
+	if [ -n "$perf" ] && [ -n "$perf_pid" ] && ! is_alive "$perf_pid"; then
+		perf_pid=''
+		size=$(du -sk "$dir/perf.data" 2>/dev/null) size=${size%%[!0-9]*}
+		if [ "${size:-0}" -ge $((max_kib * 9 / 10)) ] || grep -q 'limit reached' "$dir/perf.err"; then
+			stopped_by="the bound of $max_mib MiB"
+		else
+			missing 'what perf would have seen later' "it ended before the job: $(why_of "$dir/perf.err")"
+		fi
+	fi
+	if [ -n "$strace" ] && [ -n "$strace_pid" ] && ! is_alive "$strace_pid" && is_any_alive; then
+		strace_pid=''
+		missing 'what strace would have seen later' "it ended before the job: $(grep -v ' attached$' "$dir/strace.err" | head -n 1)"
+	fi
+	if [ -n "$sampler_pid" ] && ! is_alive "$sampler_pid"; then
+		sampler_pid=''
+		missing 'samples of the system from then on' 'the process that takes them was killed'
+	fi
+}
+
+is_disk_full() {
+	{ echo . >"$work/room"; } 2>/dev/null || return 0
+	[ ! -s "$work/room" ]
+}
+
+trouble_at_end=''
 start=$(uptime_seconds)
 next_status=$((start + 2))
 while [ -z "$stopped_by" ] && is_any_alive; do
@@ -877,13 +1016,16 @@ while [ -z "$stopped_by" ] && is_any_alive; do
 		break
 	fi
 	if [ -f "$work/full" ]; then
-		stopped_by="the bound of $((max_kib / 1024)) MiB"
+		stopped_by="the bound of $max_mib MiB"
 		break
 	fi
-	if [ -n "$perf" ] && ! is_alive "$perf_pid"; then
-		missing 'what perf would have seen later' "it ended before the job: $(why_of "$dir/perf.err")"
+	if is_disk_full; then
+		trouble_at_end='the disk is full: the recording is not whole'
+		stopped_by='a full disk'
 		break
 	fi
+	watch_recorders
+	[ -z "$stopped_by" ] || break
 	if [ "$(uptime_seconds)" -ge $next_status ]; then
 		keep_status
 		next_status=$((next_status + 10))
@@ -893,10 +1035,23 @@ done
 
 snapshot end >>"$dir/clocks.txt"
 keep_process end
+# a job that has the same end as this has ended before it was asked to
+was_alive=''
+if [ -n "$command_pid" ]; then
+	is_alive "$command_pid" && was_alive=yes
+fi
 stop_recorders
 [ -z "$stopped_by" ] || inform "stopped by $stopped_by"
-if [ -n "$command_pid" ]; then
-	is_alive "$command_pid" || { wait "$command_pid"; command_status=$?; }
+if [ -n "$command_pid" ] && [ -z "$was_alive" ]; then
+	wait "$command_pid"
+	command_status=$?
+	left=''
+	for pid in $(job_processes); do
+		! is_alive "$pid" || left="$left$pid "
+	done
+	[ -z "$left" ] || tell "the command ended, but processes that it started go on: ${left% }; -p records them"
+	job_mark='' # they are left alone
+elif [ -n "$command_pid" ]; then
 	stop_command
 fi
 stop_process "$sampler_pid" 5
@@ -916,8 +1071,13 @@ fi
 [ -z "$keep_output" ] || recorded output output.log
 IFS=$newline
 for file in $additions; do
-	if cp -p "$file" "$dir/" 2>/dev/null; then
-		recorded added "${file##*/}"
+	# ranks may call theirs the same
+	kept=${file##*/} count=2
+	while [ -e "$dir/$kept" ]; do
+		kept=$count-${file##*/} count=$((count + 1))
+	done
+	if [ -f "$file" ] && cp -p "$file" "$dir/$kept" 2>/dev/null; then
+		recorded added "$kept"
 	else
 		missing "$file" 'it cannot be copied'
 	fi
@@ -936,8 +1096,15 @@ if [ -n "$strace" ] && [ ! -s "$dir/strace.log" ]; then
 	unrecorded strace.log
 fi
 [ -s "$dir/dmesg-before.txt" ] || rm -f "$dir/dmesg-before.txt"
-write_manifest complete
-if [ -n "$command_status" ] && [ "$command_status" != 0 ]; then
-	tell "the command ended with status $command_status"
+state=complete
+[ -z "$trouble_at_end" ] || state=incomplete
+write_manifest $state || trouble_at_end=${trouble_at_end:-'the disk is full, or cannot be written: the recording is not whole'}
+inform "recorded $(du -sh "$dir" | sed 's/[[:space:]].*//'); next: traceloom import -o $(shell_word "$out.db") $(shell_word "$out")"
+[ -z "$trouble_at_end" ] || trouble "$trouble_at_end"
+if [ -n "$stop_signal" ]; then
+	exit $((128 + stop_signal))
 fi
-inform "recorded $(du -sh "$dir" | sed 's/[[:space:]].*//'); next: traceloom import -o $out.db $out"
+if [ -n "$command_status" ] && [ "$command_status" != 0 ]; then
+	tell "it is recorded; the command itself ended with status $command_status$(signal_words "$command_status")"
+fi
+exit "${command_status:-0}"

@@ -61,20 +61,26 @@ survivors() {
 {
 	expect 0 "$capture" --help
 	grep -q '^usage: ' out || echo 'no usage'
-	expect 2 "$capture"
+	expect 125 "$capture"
 	grep -q 'neither a process (-p) nor a command (--) was given' err || cat err
-	expect 2 "$capture" --nonsense -- true
-	expect 2 "$capture" -p 1x
-	expect 2 "$capture" -d 0 -- true
-	expect 2 "$capture" -p 1 -- true
-	expect 2 "$capture" -- "$work/no-such-program"
-	expect 2 "$capture" --set "$work/bin=1" -- true
-	expect 2 "$capture" --set '/proc/sys/../../etc/passwd=1' -- true
+	expect 125 "$capture" --nonsense -- true
+	expect 125 "$capture" -p 1x
+	expect 125 "$capture" -d 0 -- true
+	expect 125 "$capture" -p 1 -- true
+	expect 127 "$capture" -- "$work/no-such-program"
+	expect 126 "$capture" -- "$work/bin"
+	expect 125 "$capture" --set "$work/bin=1" -- true
+	expect 125 "$capture" --set '/proc/sys/../../etc/passwd=1' -- true
 	[ -z "$(find . -name manifest.json)" ] || echo 'made a folder'
 } | verdict 'what makes no sense is told, and makes no folder'
+# shellcheck disable=SC2016
+{
+	"$capture" --help | sed -n 's/^ *\(-[A-Za-z], \)\{0,1\}\(--[a-z-]*\).*/\2/p' | sort -u >told
+	sed -n '/^\tcase \$option in$/,/^\tesac$/p' "$capture" | grep -o -e '--[a-z][a-z-]*' | sort -u | diff - told
+} | verdict 'every option is in the help'
 {
 	mkdir full && : >full/precious
-	expect 2 "$capture" --no-perf -o full -- true
+	expect 125 "$capture" --no-perf -o full -- true
 	[ "$(ls full)" = precious ] || ls full
 } | verdict 'a folder that holds something is left alone'
 
@@ -97,9 +103,9 @@ if command -v sqlite3 >/dev/null; then
 			echo 'fewer than two samples of vmstat'
 		[ "$(sql plain.db "SELECT count(*) FROM counter_rate_view WHERE name = 'pgfault' AND per_second > 0")" -ge 1 ] ||
 			echo 'no rate of page faults'
-		for fact in capture.state=complete cmdline='sh -c echo said; sleep 2.2'; do
+		for fact in capture.state=complete cmdline="sh -c 'echo said; sleep 2.2'"; do
 			[ "$(sql plain.db "SELECT value FROM source_meta WHERE key = '${fact%%=*}'")" = "${fact#*=}" ] ||
-				echo "source_meta does not have $fact"
+				echo "source_meta does not have $fact, but $(sql plain.db "SELECT value FROM source_meta WHERE key = '${fact%%=*}'")"
 		done
 	} | verdict 'clocks, samples and facts are in the case'
 	{
@@ -139,6 +145,31 @@ fi
 	wait $parent 2>/dev/null
 } 2>&1 | verdict 'a running job is recorded with its descendants, and goes on'
 
+# ---- what the job itself says ------------------------------------------------------------------------
+{
+	expect 3 "$capture" --no-perf -q -o three -- sh -c 'exit 3'
+	grep -q '"command_status": 3,' three/manifest.json || grep status three/manifest.json
+	grep -q '"state": "complete"' three/manifest.json || grep state three/manifest.json
+	grep -q 'it is recorded; the command itself ended with status 3$' err || cat err
+	expect 139 "$capture" --no-perf -q -o crash -- sh -c 'kill -SEGV $$'
+	grep -q 'status 139: SIGSEGV$' err || cat err
+} | verdict "a job's own status is passed on"
+{
+	expect 0 "$capture" --no-perf -o daemon -- sh -c 'sleep 77 >/dev/null 2>&1 & echo $! >pid'
+	kill "$(cat pid)" 2>/dev/null || echo 'what the job left behind was ended'
+	grep -q "processes that it started go on: $(cat pid); -p records them" err || cat err
+} | verdict 'what the job leaves behind is left alone, and told'
+{
+	mkdir one two && echo 1 >one/trace.json && echo 2 >two/trace.json && echo 3 >manifest.json
+	expect 0 "$capture" --no-perf -q --add one/trace.json --add two/trace.json --add manifest.json --add one -o "odd ' dir, of
+lines" -- true
+	cat "odd ' dir, of
+lines"/*trace.json "odd ' dir, of
+lines"/*-manifest.json >found
+	printf '1\n2\n3\n' | sort | diff - <(sort found)
+	grep -q 'not recorded: one: it cannot be copied' err || cat err
+} | verdict 'files of one name are all added, and nothing is overwritten'
+
 # ---- it ends, whatever happens ------------------------------------------------------------------------
 {
 	started=$SECONDS
@@ -146,6 +177,25 @@ fi
 	[ $((SECONDS - started)) -lt 30 ] || echo "took $((SECONDS - started)) s"
 	survivors
 } | verdict 'a job that goes on is ended with the recording'
+{
+	expect 0 "$capture" --no-perf -q -d 1 -o family -- sh -c "(setsid sh -c 'sleep 100; : $work' &); sh -c 'sleep 100; : $work' &
+		env -i /bin/sh -c 'sleep 100; : $work' & wait"
+	survivors
+} | verdict 'so are the processes that it started'
+if mkdir small && mount -t tmpfs -o size=4m tmpfs small 2>/dev/null; then
+	{
+		{ sleep 2 && head -c 5000000 /dev/zero >small/fill; } 2>/dev/null &
+		expect 125 "$capture" --no-perf -o small/case -- sh -c "sleep 100; : $work"
+		grep -q 'the disk is full' err || cat err
+		survivors
+		wait
+		rm small/fill
+		expect 0 "$program" import -q -o small.db small/case
+	} | verdict 'a disk that fills up ends the recording, and it is told'
+	umount small
+else
+	echo 'ok - a full disk # SKIP cannot mount'
+fi
 {
 	expect 0 "$capture" --no-perf -d 1 --leave-running -o left-running -- sh -c "echo \$\$ >$work/pid; exec sleep 100"
 	kill "$(cat pid)" 2>/dev/null || echo 'the job was ended'
@@ -172,6 +222,8 @@ for signal in TERM KILL; do
 		[ "$(cat $setting)" = $((before + 6)) ] || echo "not set: $(cat $setting)"
 		kill -$signal $!
 		wait $! 2>/dev/null
+		status=$?
+		[ $signal = KILL ] || [ $status = 143 ] || echo "it ended with $status"
 		for _ in $(seq 50); do
 			[ "$(cat $setting)" = "$before" ] && break
 			sleep 0.2
