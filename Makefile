@@ -167,6 +167,12 @@ install: all $(BUILD)/stage/libtraceloom.a
 	$(BUILD)/traceloom generate man > $(DESTDIR)$(MANDIR)/man1/traceloom.1
 	for command in $(COMMANDS); do $(BUILD)/traceloom generate man $$command \
 		> $(DESTDIR)$(MANDIR)/man1/traceloom-$$command.1 || exit 1; done
+	sh scripts/capture.sh --help | sed 's/capture\.sh/traceloom-capture/g' | sh scripts/help_manual.sh \
+		traceloom-capture 'record a job so that traceloom can explain it' $(VERSION) \
+		> $(DESTDIR)$(MANDIR)/man1/traceloom-capture.1
+	$(BUILD)/traceloom-clocks --help | sh scripts/help_manual.sh traceloom-clocks \
+		'read every clock of this machine at one moment' $(VERSION) \
+		> $(DESTDIR)$(MANDIR)/man1/traceloom-clocks.1
 	$(BUILD)/traceloom generate completion bash \
 		> $(DESTDIR)$(DATADIR)/bash-completion/completions/traceloom
 	$(BUILD)/traceloom generate completion zsh > $(DESTDIR)$(DATADIR)/zsh/site-functions/_traceloom

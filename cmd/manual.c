@@ -137,6 +137,8 @@ static void print_see_also(FILE *out, const struct command *except)
 		fprintf(out, "%s.BR traceloom\\-%s (1)", separator, commands[i]->name);
 		separator = ",\n";
 	}
+	if (!except) /* programs of their own, whose pages are made of their --help */
+		fputs(",\n.BR traceloom\\-capture (1),\n.BR traceloom\\-clocks (1)", out);
 	fputc('\n', out);
 }
 

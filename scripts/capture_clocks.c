@@ -5,15 +5,10 @@
  * capture_clocks.c), because machines that are recorded have little installed. One line a clock:
  *
  *	anchor LABEL CLOCK REALTIME_NS CLOCK_NS WIDTH_NS
- *
- * CLOCK showed CLOCK_NS when the wall clock showed REALTIME_NS, give or take half of WIDTH_NS. The
- * clock is read between two readings of the wall clock, many times; the narrowest pair is kept.
- *
  *	marker LABEL NAME REALTIME_NS WIDTH_NS
+ *	absent LABEL CLOCK WHY
  *
- * This process took the name NAME at that moment; a recording of perf has a COMM record of it.
- * NAME itself is "tl~" and the wall clock's nanoseconds, a moment before, in base 36.
- * What cannot be read is told as "absent LABEL CLOCK why".
+ * as its help explains. NAME is "tl~" and the wall clock's nanoseconds, a moment before, in base 36.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -31,6 +26,36 @@
 #define READINGS	200 /* some 20 microseconds a clock; the narrowest of them is undisturbed */
 #define MARKS		8
 #define NAME_MAX_LENGTH 15 /* TASK_COMM_LEN - 1 */
+
+static const char help[] =
+	"usage: traceloom-clocks [LABEL]\n"
+	"       traceloom-clocks --stamp\n"
+	"\n"
+	"Reads every clock of this machine at one moment, for traceloom-capture or by hand: what it prints\n"
+	"before, while and after a recording, in one file, is imported with the recording and puts it on\n"
+	"the common clock. Needs no privileges; without those that perf needs the clock of perf and of the\n"
+	"kernel's log (sched_clock) cannot be read, and that is told.\n"
+	"\n"
+	"  LABEL        a word for this moment, in each line (now)\n"
+	"  --stamp      print the wall clock alone: seconds since 1970, nine places\n"
+	"  -h, --help   this text\n"
+	"\n"
+	"What is printed:\n"
+	"  anchor LABEL CLOCK REALTIME_NS CLOCK_NS WIDTH_NS  CLOCK showed CLOCK_NS when the wall clock showed\n"
+	"                                                    REALTIME_NS, give or take half of WIDTH_NS: it was\n"
+	"                                                    read between two readings of the wall clock, many\n"
+	"                                                    times; the narrowest pair is kept\n"
+	"  marker LABEL NAME REALTIME_NS WIDTH_NS            this process was called NAME at that moment, which\n"
+	"                                                    a recording of perf shows, too\n"
+	"  absent LABEL CLOCK WHY                            what could not be read\n"
+	"\n"
+	"Exit status:\n"
+	"  0   printed\n"
+	"  2   arguments that make no sense, or standard output cannot be written\n"
+	"\n"
+	"Examples:\n"
+	"  traceloom-clocks begin >clocks.txt; perf record -a sleep 9; traceloom-clocks end >>clocks.txt\n"
+	"  traceloom import -o case.db perf.data clocks.txt\n";
 
 struct reading {
 	int64_t realtime_ns, value_ns, width_ns;
@@ -209,8 +234,10 @@ int main(int argc, char **argv)
 		printf("%" PRId64 ".%09" PRId64 "\n", t / 1000000000, t % 1000000000);
 		return fflush(stdout) ? 2 : 0;
 	}
-	if (argc > 2 || label[0] == '-' || !*label || strpbrk(label, " \n")) {
-		fprintf(stderr, "usage: traceloom-clocks [LABEL | --stamp]\n");
+	if (argc == 2 && (!strcmp(label, "-h") || !strcmp(label, "--help")))
+		return fputs(help, stdout) < 0 || fflush(stdout) ? 2 : 0;
+	if (argc > 2 || label[0] == '-' || !*label || strpbrk(label, " \t\n")) {
+		fprintf(stderr, "usage: traceloom-clocks [LABEL | --stamp]; see --help\n");
 		return 2;
 	}
 	for (size_t i = 0; i < sizeof(clocks) / sizeof(clocks[0]); i++)

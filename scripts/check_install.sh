@@ -36,6 +36,7 @@ tail -n 1 "$work/verdict" | grep -q '^ok' || exit 1
 		include/traceloom/analysis.h include/traceloom/analysis_machine.h include/traceloom/analysis_syscalls.h include/traceloom/analysis_thp.h \
 		include/traceloom/reader.h include/traceloom/formats.h \
 		share/man/man1/traceloom.1 share/man/man1/traceloom-import.1 \
+		share/man/man1/traceloom-capture.1 share/man/man1/traceloom-clocks.1 \
 		share/bash-completion/completions/traceloom share/zsh/site-functions/_traceloom \
 		share/fish/vendor_completions.d/traceloom.fish; do
 		[ -s "$at/$file" ] || echo "not installed: $file"
@@ -118,6 +119,18 @@ fi
 		[ "$found" = $wanted ] || echo "$command: status 1 is listed $found times, not $wanted"
 	done
 } | verdict 'manual pages list exit status 1 where there is --check'
+
+{
+	for program in capture clocks; do
+		page=$at/share/man/man1/traceloom-$program.1
+		"$at/bin/traceloom-$program" --help | grep -o -e '^  *-.*  ' |
+			grep -o -e '--[a-z][a-z-]*' | sort -u >"$work/options"
+		[ "$(wc -l <"$work/options")" -ge 2 ] || echo "$program --help lists no options"
+		while read -r option; do
+			sed 's/\\//g' "$page" | grep -q -e "^[.]B .*$option" || echo "$page has no $option"
+		done <"$work/options"
+	done
+} | verdict 'manual pages of the programs that record list all of their options'
 
 # complete WORD...: what bash offers for the last word
 complete_words() {
