@@ -10,6 +10,8 @@
 #include <sys/stat.h>
 
 #define FEW_STEPS  20  /* of all ranks: a row each, unasked */
+#define FEW_PAUSES 5   /* of a series, the longest, unasked */
+#define DECAY_FIT  0.7 /* an exponential must explain so much of an episode to have a half-life */
 #define PLOT_WIDTH 100 /* columns of the plot at most: fits a terminal, and a ticket */
 
 struct steps_options {
@@ -137,6 +139,10 @@ static int print_series_table(struct output *output, const struct tl_steps *step
 		{ "period_steps", "period", COLUMN_INTEGER, false },
 		{ "drift_ratio", "drift", COLUMN_RATIO, true },
 		{ "visible_ratio", "visible from", COLUMN_RATIO, true },
+		{ "gap_ns", "usual gap", COLUMN_DURATION, true },
+		{ "pause_count", "pauses", COLUMN_INTEGER, true },
+		{ "pause_total_ns", "in pauses", COLUMN_DURATION, true },
+		{ "pause_period_steps", "pauses every", COLUMN_INTEGER, true },
 		{ "is_alarm", "alarm", COLUMN_FLAG, false },
 		{ "verdict", "verdict", COLUMN_TEXT, false },
 	};
@@ -160,6 +166,11 @@ static int print_series_table(struct output *output, const struct tl_steps *step
 			s->period ? cell_integer((int64_t)s->period) : cell_unknown(),
 			s->has_drift ? cell_real(s->drift_ratio) : cell_unknown(),
 			cell_real(s->visible_ratio),
+			cell_ns(s->gap_ns),
+			isfinite(s->gap_ns) ? cell_integer((int64_t)s->pause_count)
+					    : cell_unknown(),
+			cell_ns(isfinite(s->gap_ns) ? s->pause_total_ns : NAN),
+			s->pause_period ? cell_integer((int64_t)s->pause_period) : cell_unknown(),
 			cell_flag(s->is_alarm),
 			cell_text(s->verdict),
 		};
@@ -238,6 +249,7 @@ static int print_episodes(struct output *output, const struct tl_steps *steps, s
 			const struct tl_steps_episode *e = &s->episodes[j];
 			const bool t = e->has_tests;
 			const bool is_back = e->has_recovery && e->is_recovered;
+			const bool decays = e->has_decay && e->decay_r2 >= DECAY_FIT;
 			const struct cell cells[COUNT(columns)] = {
 				cell_integer((int64_t)i + 1),
 				cell_text(e->kind),
@@ -251,7 +263,7 @@ static int print_episodes(struct output *output, const struct tl_steps *steps, s
 				cell_ns(e->excess_ns),
 				is_back ? cell_integer((int64_t)e->recovery_steps) : cell_unknown(),
 				cell_ns(is_back ? e->recovery_ns : NAN),
-				cell_real(e->has_decay ? e->half_life_steps : NAN),
+				cell_real(decays ? e->half_life_steps : NAN),
 				cell_real(e->has_decay ? e->decay_r2 : NAN),
 				cell_real(t ? e->p_rank : NAN),
 				t ? cell_integer((int64_t)e->local_count) : cell_unknown(),
@@ -259,6 +271,60 @@ static int print_episodes(struct output *output, const struct tl_steps *steps, s
 				t ? cell_integer((int64_t)e->window_count) : cell_unknown(),
 				cell_real(t ? e->p_scan : NAN),
 				cell_text(e->confidence),
+			};
+
+			ret = output_row(output, cells, err);
+		}
+	}
+	return ret;
+}
+
+static int by_duration(const void *left, const void *right)
+{
+	const struct tl_step_pause *a = left, *b = right;
+
+	if (a->duration_ns != b->duration_ns)
+		return a->duration_ns < b->duration_ns ? 1 : -1;
+	return (a->after > b->after) - (a->after < b->after);
+}
+
+/* All of them, or the longest; the series are changed: their pauses become ordered by duration. */
+static int print_pauses(struct output *output, const struct tl_steps *steps, bool is_table,
+			bool has_all, struct tl_error *err)
+{
+	static const struct column columns[] = {
+		{ "series", "series", COLUMN_INTEGER, false },
+		{ "after_step", "after step", COLUMN_INTEGER, false },
+		{ "begin_ns", "begin", COLUMN_TIME, false },
+		{ "duration_ns", "pause", COLUMN_DURATION, false },
+	};
+	char title[96] = "Pauses between steps";
+	size_t count = 0, most = is_table && !has_all ? FEW_PAUSES : SIZE_MAX;
+	int ret;
+
+	for (size_t i = 0; i < steps->series_count; i++) {
+		const struct tl_steps_series *s = &steps->series[i];
+
+		count += s->pause_count;
+		if (s->pause_count > most)
+			snprintf(title, sizeof(title),
+				 "Pauses between steps: the %zu longest of a series", most);
+	}
+	if (!count && is_table)
+		return TL_OK;
+	ret = output_table(output, "pauses", title, columns, COUNT(columns), err);
+	for (size_t i = 0; i < steps->series_count; i++) {
+		const struct tl_steps_series *s = &steps->series[i];
+
+		if (s->pause_count > most)
+			qsort(s->pauses, s->pause_count, sizeof(*s->pauses), by_duration);
+		for (size_t j = 0; j < s->pause_count && j < most && ret == TL_OK; j++) {
+			const struct tl_step_pause *p = &s->pauses[j];
+			const struct cell cells[COUNT(columns)] = {
+				cell_integer((int64_t)i + 1),
+				cell_integer(s->steps[p->after].number),
+				cell_integer(p->ts),
+				cell_integer(p->duration_ns),
 			};
 
 			ret = output_row(output, cells, err);
@@ -458,6 +524,8 @@ static int print_tables(struct output *output, const struct steps_options *opt,
 		ret = print_phases(output, steps, err);
 	if (ret == TL_OK)
 		ret = print_episodes(output, steps, err);
+	if (ret == TL_OK)
+		ret = print_pauses(output, steps, is_table, opt->show_all, err);
 	if (ret == TL_OK && a->has_ranks)
 		ret = steps_print_ranks(
 			output, steps, &a->ranks,

@@ -48,6 +48,12 @@ struct tl_steps_episode {
 	double half_life_steps, decay_r2;
 };
 
+/* Time between a step and the next one that is unusually long: a checkpoint, an evaluation. */
+struct tl_step_pause {
+	size_t after; /* position of the step before it */
+	int64_t ts, duration_ns;
+};
+
 /* The steps of one rank of one source. */
 struct tl_steps_series {
 	int64_t source_id;
@@ -68,6 +74,10 @@ struct tl_steps_series {
 	size_t phase_count;
 	struct tl_steps_episode *episodes;
 	size_t episode_count;
+	struct tl_step_pause *pauses;	  /* no step's duration has them in it */
+	size_t pause_count, pause_period; /* every so many steps; 0: irregular */
+	double gap_ns;			  /* between steps, median; NaN: no times */
+	double pause_total_ns;
 	const char *verdict; /* one line for a person */
 	bool is_alarm;	     /* a regression, shift or drift worth a non-zero exit status */
 };

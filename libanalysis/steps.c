@@ -13,6 +13,7 @@
 #include "reader.h"
 #include "source_ranks.h"
 #include "step_class.h"
+#include "step_pauses.h"
 #include "steps_model.h"
 
 #define VISIBLE_STEPS 6 /* "would six slow steps in a row be seen?" */
@@ -352,9 +353,9 @@ static bool is_regression(const struct tl_episode *e)
 	       e->kind == TL_EPISODE_ONGOING;
 }
 
-/* "2 regressions: steps 500-505 +15.9 % (CI 12.3 ... 26.2 %), cost 3.96 s, high confidence; ..." */
-static void write_verdict(struct tl_text *t, const struct tl_steps_series *s,
-			  const struct tl_steps_model *m)
+/* "transient: steps 500-505 are slower by 15.9 % (95 % CI 12.3 to 26.2 %), cost 3.96 s, ...; ..." */
+static size_t write_regressions(struct tl_text *t, const struct tl_steps_series *s,
+				const struct tl_steps_model *m)
 {
 	size_t told = 0;
 
@@ -377,8 +378,12 @@ static void write_verdict(struct tl_text *t, const struct tl_steps_series *s,
 				       x->recovery_ns / 1e9);
 		tl_text_printf(t, ", confidence %s", x->confidence);
 	}
-	if (told)
-		return;
+	return told;
+}
+
+static void write_no_regression(struct tl_text *t, const struct tl_steps_series *s,
+				const struct tl_steps_model *m)
+{
 	tl_text_puts(t, tl_steps_verdict_name(m->verdict));
 	if (m->has_drift)
 		tl_text_printf(t, ": %+.1f %% from the first step to the last",
@@ -389,6 +394,48 @@ static void write_verdict(struct tl_text *t, const struct tl_steps_series *s,
 	else if (m->verdict == TL_STEPS_NO_CHANGE && isfinite(s->visible_ratio))
 		tl_text_printf(t, " of %.0f %% or more over %d steps", 100 * s->visible_ratio,
 			       VISIBLE_STEPS);
+}
+
+/* A slow start is left out of the judgement; a long one may be what somebody looks for. */
+static void write_warmup(struct tl_text *t, const struct tl_steps_series *s)
+{
+	const struct tl_steps_phase *p = s->phase_count ? &s->phases[0] : NULL;
+
+	if (s->warmup_count <= TL_SPIKE_STEPS_MAX || !p || p->last + 1 != s->warmup_count)
+		return;
+	tl_text_printf(t,
+		       "; the first %zu steps are slower by %.1f %% (cost %.3g s) and taken for "
+		       "warm-up",
+		       s->warmup_count, 100 * p->change_ratio, p->excess_ns / 1e9);
+}
+
+static void write_pauses(struct tl_text *t, const struct tl_steps_series *s)
+{
+	size_t longest = 0;
+
+	if (!s->pause_count)
+		return;
+	for (size_t i = 1; i < s->pause_count; i++)
+		if (s->pauses[i].duration_ns > s->pauses[longest].duration_ns)
+			longest = i;
+	tl_text_printf(t, "; between steps %zu pause%s", s->pause_count,
+		       s->pause_count == 1 ? "" : "s");
+	if (s->pause_period)
+		tl_text_printf(t, " (every %zu steps)", s->pause_period);
+	tl_text_printf(t, s->pause_count == 1 ? " of %.3g s" : ", %.3g s in all, the longest",
+		       s->pause_total_ns / 1e9);
+	if (s->pause_count > 1)
+		tl_text_printf(t, " %.3g s", (double)s->pauses[longest].duration_ns / 1e9);
+	tl_text_printf(t, " after step %lld", (long long)s->steps[s->pauses[longest].after].number);
+}
+
+static void write_verdict(struct tl_text *t, const struct tl_steps_series *s,
+			  const struct tl_steps_model *m)
+{
+	if (!write_regressions(t, s, m))
+		write_no_regression(t, s, m);
+	write_warmup(t, s);
+	write_pauses(t, s);
 }
 
 static int judge(struct loading *l, struct tl_steps_series *s, struct tl_error *err)
@@ -430,6 +477,8 @@ static int judge(struct loading *l, struct tl_steps_series *s, struct tl_error *
 		copy_episode(&s->episodes[s->episode_count++], &m.episodes[i]);
 		s->is_alarm |= is_regression(&m.episodes[i]) && is_sure(&m.episodes[i]);
 	}
+	if (ret == TL_OK)
+		ret = tl_step_pauses(s, err);
 	if (ret == TL_OK) {
 		write_verdict(&verdict, s, &m);
 		s->verdict = verdict.failed
@@ -443,6 +492,23 @@ static int judge(struct loading *l, struct tl_steps_series *s, struct tl_error *
 }
 
 /* ---- public ---- */
+
+static bool has_steps(const struct tl_steps *steps)
+{
+	for (size_t i = 0; i < steps->series_count; i++)
+		if (steps->series[i].count)
+			return true;
+	return false;
+}
+
+static size_t count_left_out(const struct tl_steps *steps)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < steps->series_count; i++)
+		count += steps->series[i].left_out;
+	return count;
+}
 
 int tl_steps_load(struct tl_store *store, const struct tl_steps_options *opt, struct tl_steps *out,
 		  struct tl_error *err)
@@ -466,6 +532,10 @@ int tl_steps_load(struct tl_store *store, const struct tl_steps_options *opt, st
 		ret = judge(&l, &out->series[i], err);
 	if (ret == TL_OK && !out->series_count && l.opt->has_rank)
 		ret = tl_need_rank(store, l.opt->rank, err);
+	if (ret == TL_OK && out->series_count && !has_steps(out))
+		ret = tl_fail(err, TL_NOTHING,
+			      "no steps: none of the %zu that the case holds has a known duration",
+			      count_left_out(out));
 	if (ret == TL_OK && !out->series_count)
 		ret = tl_fail(err, TL_NOTHING,
 			      "no steps: a profiler trace needs a schedule and prof.step() "
@@ -482,6 +552,7 @@ void tl_steps_release(struct tl_steps *steps)
 		free(steps->series[i].steps);
 		free(steps->series[i].phases);
 		free(steps->series[i].episodes);
+		free(steps->series[i].pauses);
 	}
 	free(steps->series);
 	if (steps->memory) {

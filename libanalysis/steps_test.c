@@ -150,6 +150,33 @@ static void a_mark_without_duration_lasts_until_the_next(void **state)
 	tl_steps_release(&steps);
 }
 
+static void a_long_slow_start_is_told(void **state)
+{
+	struct tl_steps steps;
+
+	(void)state;
+	begin("train.log");
+	for (int64_t i = 0; i < 100; i++)
+		mark(i, 0, -1, 100000000 + i * 7919 % 13 * 200000 + (i < 20 ? 30000000 : 0));
+	commit();
+	assert_int_equal(tl_steps_load(store, NULL, &steps, &err), TL_OK);
+	assert_int_equal(steps.series[0].warmup_count, 20);
+	assert_non_null(strstr(steps.series[0].verdict, "the first 20 steps are slower by 29"));
+	tl_steps_release(&steps);
+}
+
+static void steps_without_durations_are_no_steps(void **state)
+{
+	struct tl_steps steps;
+
+	(void)state;
+	begin("train.log");
+	mark(1, 0, -1, 0);
+	commit();
+	assert_int_equal(tl_steps_load(store, NULL, &steps, &err), TL_NOTHING);
+	assert_non_null(strstr(err.text, "none of the 1"));
+}
+
 static void slices_that_match_a_name_are_steps(void **state)
 {
 	const struct tl_steps_options named = { .name_pattern = "^iter ([0-9]+)$" };
@@ -296,6 +323,8 @@ int main(void)
 		STEPS_TEST(a_transient_is_found_and_stored),
 		STEPS_TEST(ranks_are_judged_apart),
 		STEPS_TEST(a_mark_without_duration_lasts_until_the_next),
+		STEPS_TEST(a_long_slow_start_is_told),
+		STEPS_TEST(steps_without_durations_are_no_steps),
 		STEPS_TEST(slices_that_match_a_name_are_steps),
 		STEPS_TEST(two_series_are_compared),
 		STEPS_TEST(steps_of_an_assumed_clock_are_laid_nowhere_if_others_are_known),
