@@ -9,10 +9,26 @@
 
 /* ---- where the time went ---- */
 
+/* Work on more than one device: people need to see which is which. */
+static bool has_several_devices(const struct tl_steps_breakdown *b)
+{
+	const struct tl_step_parts *first = NULL;
+
+	for (size_t i = 0; i < b->count; i++) {
+		if (!b->parts[i].has_work)
+			continue;
+		if (first && first->device != b->parts[i].device)
+			return true;
+		first = &b->parts[i];
+	}
+	return false;
+}
+
 static int print_parts(struct output *output, const struct tl_steps *steps,
 		       const struct tl_steps_breakdown *b, struct tl_error *err)
 {
-	static const struct column columns[] = {
+	/* not constant, but static: the output needs them until the next table begins */
+	static struct column columns[] = {
 		{ "series", "series", COLUMN_INTEGER, false },
 		{ "device", "device", COLUMN_INTEGER, true },
 		{ "step", "step", COLUMN_INTEGER, false },
@@ -39,9 +55,13 @@ static int print_parts(struct output *output, const struct tl_steps *steps,
 		{ "delay_ns", "delay", COLUMN_DURATION, false },
 		{ "delay_max_ns", "longest", COLUMN_DURATION, false },
 	};
-	int ret = output_table(output, "breakdown", "Breakdown: the device in each step", columns,
-			       COUNT(columns), err);
+	int ret;
 
+	columns[1].is_detail = !has_several_devices(b);
+	ret = output_table(output, "breakdown",
+			   has_several_devices(b) ? "Breakdown: the devices in each step"
+						  : "Breakdown: the device in each step",
+			   columns, COUNT(columns), err);
 	for (size_t i = 0; i < b->count && ret == TL_OK; i++) {
 		const struct tl_step_parts *p = &b->parts[i];
 		const struct tl_step *x = &steps->series[p->series].steps[p->step];
@@ -125,11 +145,63 @@ static void add_to_mean(struct mean *m, const struct tl_step_parts *p, const str
 	m->other += (double)p->idle_other_ns;
 }
 
+/* Of one class on one device; nothing when there are none. */
+static int print_mean(struct output *output, const struct tl_steps *steps,
+		      const struct tl_steps_breakdown *b, const char *class_, int32_t device,
+		      struct tl_error *err)
+{
+	struct mean m = { 0 };
+	double n;
+
+	for (size_t i = 0; i < b->count; i++) {
+		const struct tl_step_parts *p = &b->parts[i];
+		const struct tl_step *x = &steps->series[p->series].steps[p->step];
+
+		if (p->has_work && p->device == device && !strcmp(x->class_, class_))
+			add_to_mean(&m, p, x);
+	}
+	if (!m.count)
+		return TL_OK;
+	n = (double)m.count;
+	const struct cell cells[] = {
+		cell_text(class_),
+		cell_id(device),
+		cell_integer((int64_t)m.count),
+		cell_ns(m.duration / n),
+		cell_real(m.busy / m.duration),
+		cell_ns(m.computing / n),
+		cell_ns(m.exposed / n),
+		cell_ns(m.copying / n),
+		cell_ns(m.late / n),
+		cell_ns(m.launched / n),
+		cell_ns(m.other / n),
+	};
+
+	return output_row(output, cells, err);
+}
+
+/* The least number of a device that is greater than `last`; false: there is none. */
+static bool next_device(const struct tl_steps_breakdown *b, int64_t last, int32_t *device)
+{
+	bool is_found = false;
+
+	for (size_t i = 0; i < b->count; i++) {
+		const struct tl_step_parts *p = &b->parts[i];
+
+		if (!p->has_work || p->device <= last || (is_found && p->device >= *device))
+			continue;
+		*device = p->device;
+		is_found = true;
+	}
+	return is_found;
+}
+
 static int print_means(struct output *output, const struct tl_steps *steps,
 		       const struct tl_steps_breakdown *b, struct tl_error *err)
 {
-	static const struct column columns[] = {
+	static struct column columns[] = {
 		{ "class", "class", COLUMN_TEXT, false },
+		{ "device", "device", COLUMN_INTEGER, true },
 		{ "step_count", "steps", COLUMN_INTEGER, false },
 		{ "duration_ns", "duration", COLUMN_DURATION, false },
 		{ "busy_ratio", "busy", COLUMN_RATIO, false },
@@ -140,35 +212,17 @@ static int print_means(struct output *output, const struct tl_steps *steps,
 		{ "idle_launched_ns", "launched", COLUMN_DURATION, false },
 		{ "idle_other_ns", "not known", COLUMN_DURATION, false },
 	};
-	static const char *const classes[] = { "good", "slow", "apart", "spike", "other" };
-	int ret = output_table(output, "breakdown_means",
-			       "Means of the good, the slow and the other steps", columns,
-			       COUNT(columns), err);
+	static const char *const classes[] = { "good", "slow", "other" };
+	int32_t device = -1;
+	int ret;
 
-	for (size_t c = 0; c < COUNT(classes) && ret == TL_OK; c++) {
-		struct mean m = { 0 };
-		double n;
-
-		for (size_t i = 0; i < b->count; i++) {
-			const struct tl_step_parts *p = &b->parts[i];
-			const struct tl_step *x = &steps->series[p->series].steps[p->step];
-
-			if (p->has_work && !strcmp(x->class_, classes[c]))
-				add_to_mean(&m, p, x);
-		}
-		if (!m.count)
-			continue;
-		n = (double)m.count;
-		const struct cell cells[COUNT(columns)] = {
-			cell_text(classes[c]),	  cell_integer((int64_t)m.count),
-			cell_ns(m.duration / n),  cell_real(m.busy / m.duration),
-			cell_ns(m.computing / n), cell_ns(m.exposed / n),
-			cell_ns(m.copying / n),	  cell_ns(m.late / n),
-			cell_ns(m.launched / n),  cell_ns(m.other / n),
-		};
-
-		ret = output_row(output, cells, err);
-	}
+	columns[1].is_detail = !has_several_devices(b);
+	ret = output_table(output, "breakdown_means",
+			   "Means of the good, the slow and the other steps", columns,
+			   COUNT(columns), err);
+	for (int64_t last = INT64_MIN; ret == TL_OK && next_device(b, last, &device); last = device)
+		for (size_t c = 0; c < COUNT(classes) && ret == TL_OK; c++)
+			ret = print_mean(output, steps, b, classes[c], device, err);
 	return ret;
 }
 

@@ -356,7 +356,7 @@ static int add_step(struct breaking *b, size_t series, size_t step, size_t devic
 		.series = series,
 		.step = step,
 		.device = v->device->number,
-		.has_work = true,
+		.has_work = v->device->task_count > 0,
 		.work.computing_ns = tl_ranges_inside_ns(&v->computing, begin, end),
 		.work.communication_ns = tl_ranges_inside_ns(&v->communication, begin, end),
 		.task_count = count_tasks(v->device, begin, end),

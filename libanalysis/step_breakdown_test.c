@@ -307,6 +307,24 @@ static void what_the_profiler_says_is_of_the_step_that_asked_for_it(void **state
 	assert_int_equal(p[0].work.communication_ns, 0); /* none ran during the host's step */
 }
 
+static void a_device_that_is_only_told_of_has_no_work(void **state)
+{
+	const struct tl_step_parts *p;
+
+	(void)state;
+	begin("trace.json", NULL);
+	track(SPLIT, TL_TRACK_OTHER, TL_ID_NONE, 1);
+	step(1, 1000, 2000);
+	slice(STREAM, TL_SLICE_KERNEL, 1500, 1700, 0, "k1");
+	slice(SPLIT, TL_SLICE_OVERLAP, 1500, 1700, 0, "Computing");
+	commit();
+	p = break_down(2);
+	assert_int_equal(p[0].device, 0);
+	assert_true(p[0].has_work && !p[0].has_told);
+	assert_int_equal(p[1].device, 1);
+	assert_true(!p[1].has_work && p[1].has_told);
+}
+
 static void mark(int64_t number, int32_t rank, int64_t ts, int64_t duration, const char *detail)
 {
 	struct tl_event ev = { .kind = TL_EVENT_STEP, .has_ts = ts >= 0, .ts = ts };
@@ -524,6 +542,7 @@ int main(void)
 		TEST(an_id_that_is_used_again_belongs_to_the_last_launch_before),
 		TEST(launches_after_their_work_are_counted),
 		TEST(what_the_profiler_says_is_of_the_step_that_asked_for_it),
+		TEST(a_device_that_is_only_told_of_has_no_work),
 		TEST(a_table_that_splits_steps_is_believed),
 		TEST(steps_of_a_log_are_split_by_the_trace_of_their_rank),
 		TEST(without_device_work_it_is_said_what_is_missing),
