@@ -600,6 +600,7 @@ void tl_writer_abort(struct tl_writer *w)
 	free(w->meta);
 	free(w->types);
 	free(w->tracks);
+	free(w->step_spans);
 	free(w->cgroups);
 	free(w->diagnostics);
 	tl_index_release(&w->diagnostic_index);
@@ -821,6 +822,8 @@ static int finish(struct tl_writer *w, const struct tl_import_result *result, st
 		ret = tl_writer_task_rows(w, err);
 	if (ret == TL_OK)
 		ret = tl_rows_drain(w->rows, err);
+	if (ret == TL_OK)
+		ret = tl_writer_step_repeats(w, err);
 	if (ret == TL_OK)
 		ret = put_meta(w, err);
 	if (ret == TL_OK)

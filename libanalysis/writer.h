@@ -212,6 +212,8 @@ struct tl_writer {
 	/* the sample before a switch or wakeup that belongs to it */
 	uint32_t last_node, last_thread, last_name;
 	bool has_steps; /* slices or marks that are steps */
+	struct tl_step_span *step_spans;
+	size_t step_span_count, step_span_capacity;
 	bool has_slices;
 	bool has_times; /* an event has a time: else what stands for it are places in the file */
 	bool has_rows;	/* a row with a time was written */
@@ -294,6 +296,8 @@ int tl_writer_call_summary(struct tl_writer *w, const struct tl_event *ev, struc
 int tl_writer_step(struct tl_writer *w, const struct tl_event *ev, struct tl_error *err);
 int tl_writer_log(struct tl_writer *w, const struct tl_event *ev, struct tl_error *err);
 int tl_writer_track_rows(struct tl_writer *w, struct tl_error *err);
+/* Steps that are told of more than once count once. Behind tl_writer_track_rows. */
+int tl_writer_step_repeats(struct tl_writer *w, struct tl_error *err);
 
 /* sched_switch.told_by */
 enum { TL_TOLD_TRACEPOINT, TL_TOLD_DEPARTURE, TL_TOLD_ARRIVAL };

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "step_repeats.h"
+
 #define FLAG_INSTANT 1
 #define FLAG_SUSPECT 2
 
@@ -74,6 +76,27 @@ static void note_end(struct tl_writer *w, int64_t ts, int64_t duration_ns)
 		w->last_ts = end;
 }
 
+/* May be told again, on another track. */
+static int note_step(struct tl_writer *w, const struct tl_event *ev, int64_t slice_id,
+		     struct tl_error *err)
+{
+	const struct tl_event_slice *s = &ev->slice;
+	int ret;
+
+	w->has_steps = true;
+	if (!ev->has_ts || s->duration_ns <= 0 || s->is_suspect)
+		return TL_OK;
+	ret = tl_grow(&w->step_spans, &w->step_span_capacity, w->step_span_count + 1, err);
+	if (ret == TL_OK)
+		w->step_spans[w->step_span_count++] =
+			(struct tl_step_span) { .slice_id = slice_id,
+						.ts = ev->ts,
+						.duration_ns = s->duration_ns,
+						.number = s->step,
+						.track = s->track };
+	return ret;
+}
+
 int tl_writer_slice(struct tl_writer *w, const struct tl_event *ev, struct tl_error *err)
 {
 	const struct tl_event_slice *s = &ev->slice;
@@ -103,8 +126,9 @@ int tl_writer_slice(struct tl_writer *w, const struct tl_event *ev, struct tl_er
 		(uint64_t)!values[5] << 5 | (uint64_t)!s->has_correlation << 8 |
 		(uint64_t)!s->has_external_id << 9 | (uint64_t)!s->has_bytes << 10 |
 		(uint64_t)!s->has_step << 11 | (uint64_t)(s->stream < 0) << 12;
-	w->has_steps |= s->has_step;
 	w->has_slices = true;
+	if (s->has_step && (ret = note_step(w, ev, values[0], err)) < 0)
+		return ret;
 	if (s->is_suspect) { /* the source does not last until what cannot be believed */
 		w->has_rows |= ev->has_ts;
 	} else {
@@ -272,4 +296,45 @@ int tl_writer_track_rows(struct tl_writer *w, struct tl_error *err)
 		ret = put_track(w, st, i, err);
 	tl_statement_close(st);
 	return ret;
+}
+
+/* The span stays, as one that is no step. */
+static int forget_steps(struct tl_writer *w, struct tl_error *err)
+{
+	struct tl_statement *st;
+	int ret = tl_statement_open(&st, w->store,
+				    "UPDATE slice SET step = NULL WHERE slice_id = ?", NULL, err);
+
+	for (size_t i = 0; i < w->step_span_count && ret == TL_OK; i++) {
+		if (!w->step_spans[i].is_repeat)
+			continue;
+		tl_bind_i64(st, 1, w->step_spans[i].slice_id);
+		ret = tl_statement_run(st, err);
+	}
+	tl_statement_close(st);
+	return ret;
+}
+
+int tl_writer_step_repeats(struct tl_writer *w, struct tl_error *err)
+{
+	int64_t repeats;
+	int ret;
+
+	for (size_t i = 0; i < w->step_span_count; i++) {
+		const char *pid = w->tracks[w->step_spans[i].track].key_pid;
+
+		w->step_spans[i].process = pid ? tl_hash(pid, strlen(pid), 23) : 0;
+	}
+	repeats = tl_step_spans_mark(w->step_spans, w->step_span_count);
+	if (!repeats)
+		return TL_OK;
+	ret = forget_steps(w, err);
+	if (ret < 0)
+		return ret;
+	return tl_writer_note(
+		w, TL_DIAGNOSTIC_NOTE, "spans of steps that are told of more than once",
+		(uint64_t)repeats, "spans",
+		"the same number in the same process at the same time, on another thread or "
+		"twice: one of them counts, the rest are spans like others",
+		err);
 }
