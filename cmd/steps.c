@@ -113,14 +113,20 @@ static void draw(const struct tl_steps_series *s)
 		marks[c - 1] = '\0';
 	printf("\n%s\n", marks);
 	printf("steps %" PRId64 " to %" PRId64 ", %s to %s%s; the letter is the phase's initial\n",
-	       s->steps[0].number, s->steps[s->count - 1].number,
+	       tl_step_first(&s->steps[0]), s->steps[s->count - 1].number,
 	       format_duration(from, sizeof(from), low), format_duration(to, sizeof(to), high),
 	       s->count > width ? ", a column shows its slowest step" : "");
 }
 
 /* ---- tables ---- */
 
-static int print_series_table(struct output *output, const struct tl_steps *steps,
+/* People need not read how many steps a row stands for, where it is one. */
+static struct cell cell_steps_per_row(const struct tl_steps_series *s, bool is_table)
+{
+	return is_table && s->steps_per_row == 1 ? cell_unknown() : cell_integer(s->steps_per_row);
+}
+
+static int print_series_table(struct output *output, const struct tl_steps *steps, bool is_table,
 			      struct tl_error *err)
 {
 	static const struct column columns[] = {
@@ -131,6 +137,8 @@ static int print_series_table(struct output *output, const struct tl_steps *step
 		{ "tid", "tid", COLUMN_INTEGER, true },
 		{ "thread", "thread", COLUMN_TEXT, true },
 		{ "step_count", "steps", COLUMN_INTEGER, false },
+		{ "row_count", "rows", COLUMN_INTEGER, true },
+		{ "steps_per_row", "steps a row", COLUMN_INTEGER, false },
 		{ "left_out_count", "left out", COLUMN_INTEGER, false },
 		{ "baseline_ns", "baseline", COLUMN_DURATION, false },
 		{ "baseline_count", "of steps", COLUMN_INTEGER, false },
@@ -157,7 +165,9 @@ static int print_series_table(struct output *output, const struct tl_steps *step
 			cell_id(s->pid),
 			cell_id(s->tid),
 			cell_text(s->thread),
+			cell_integer(s->step_count),
 			cell_integer((int64_t)s->count),
+			cell_steps_per_row(s, is_table),
 			cell_integer((int64_t)s->left_out),
 			cell_ns(s->count ? s->baseline_ns : NAN),
 			cell_integer((int64_t)s->baseline_count),
@@ -202,9 +212,9 @@ static int print_phases(struct output *output, const struct tl_steps *steps, str
 			const struct cell cells[COUNT(columns)] = {
 				cell_integer((int64_t)i + 1),
 				cell_text(p->kind),
-				cell_integer(s->steps[p->first].number),
+				cell_integer(tl_step_first(&s->steps[p->first])),
 				cell_integer(s->steps[p->last].number),
-				cell_integer((int64_t)(p->last - p->first + 1)),
+				cell_integer(tl_steps_counted(s, p->first, p->last)),
 				cell_ns(p->median_ns),
 				cell_real(p->change_ratio),
 				cell_ns(p->excess_ns),
@@ -253,7 +263,7 @@ static int print_episodes(struct output *output, const struct tl_steps *steps, s
 			const struct cell cells[COUNT(columns)] = {
 				cell_integer((int64_t)i + 1),
 				cell_text(e->kind),
-				cell_integer(s->steps[e->first].number),
+				cell_integer(tl_step_first(&s->steps[e->first])),
 				cell_integer(s->steps[e->last].number),
 				cell_real(t ? e->effect_ratio : e->median_ratio),
 				cell_real(t ? e->effect_low_ratio : NAN),
@@ -333,18 +343,34 @@ static int print_pauses(struct output *output, const struct tl_steps *steps, boo
 	return ret;
 }
 
+static bool has_rows_of_several(const struct tl_steps *steps)
+{
+	for (size_t i = 0; i < steps->series_count; i++)
+		if (steps->series[i].step_count > (int64_t)steps->series[i].count)
+			return true;
+	return false;
+}
+
 static int print_all_steps(struct output *output, const struct tl_steps *steps,
 			   struct tl_error *err)
 {
 	static const struct column columns[] = {
 		{ "series", "series", COLUMN_INTEGER, false },
 		{ "number", "step", COLUMN_INTEGER, false },
+		{ "step_count", "of steps", COLUMN_INTEGER, true },
 		{ "begin_ns", "begin", COLUMN_TIME, false },
 		{ "duration_ns", "duration", COLUMN_DURATION, false },
+		{ "span_ns", "of all", COLUMN_DURATION, true },
 		{ "phase", "phase", COLUMN_TEXT, false },
 		{ "class", "class", COLUMN_TEXT, false },
 	};
-	int ret = output_table(output, "steps", "Every step", columns, COUNT(columns), err);
+	int ret = output_table(
+		output, "steps",
+		has_rows_of_several(steps)
+			? "Every row: the last of its steps, the begin of the first, the "
+			  "mean duration of one"
+			: "Every step",
+		columns, COUNT(columns), err);
 
 	for (size_t i = 0; i < steps->series_count; i++) {
 		const struct tl_steps_series *s = &steps->series[i];
@@ -354,8 +380,10 @@ static int print_all_steps(struct output *output, const struct tl_steps *steps,
 			const struct cell cells[COUNT(columns)] = {
 				cell_integer((int64_t)i + 1),
 				cell_integer(x->number),
+				cell_integer(x->count),
 				x->has_ts ? cell_integer(x->ts) : cell_unknown(),
 				cell_integer(x->duration_ns),
+				cell_integer(x->span_ns),
 				cell_text(x->phase),
 				cell_text(x->class_),
 			};
@@ -519,7 +547,7 @@ static int print_tables(struct output *output, const struct steps_options *opt,
 	if (ret == TL_OK && opt->against)
 		ret = print_slowest(output, &a->there.series[0], &a->comparison, err);
 	if (ret == TL_OK)
-		ret = print_series_table(output, steps, err);
+		ret = print_series_table(output, steps, is_table, err);
 	if (ret == TL_OK)
 		ret = print_phases(output, steps, err);
 	if (ret == TL_OK)
@@ -613,6 +641,8 @@ const struct command cmd_steps = {
 		"steps, periodic ones, regressions with their recovery, shifts, improvements, drift. "
 		"Nothing is called a regression unless it lasts three steps, changes by --min-change, "
 		"and passes three independent tests.\n\n"
+		"A log need not have a line for each step. A row then stands for several: its duration "
+		"is the mean of one, its cost counts for all, and steps are counted as such.\n\n"
 		"The effect is the Hodges-Lehmann ratio against nearby baseline steps with its 95 % "
 		"interval, which needs no distribution; the cost is the time above the baseline. p "
 		"(ranks) is the Mann-Whitney test, p (windows) the share of baseline windows as slow, p "

@@ -70,8 +70,8 @@ static int print_parts(struct output *output, const struct tl_steps *steps,
 			cell_id(p->device),
 			cell_integer(x->number),
 			cell_text(x->class_),
-			cell_integer(x->duration_ns),
-			cell_real((double)p->busy_ns / (double)x->duration_ns),
+			cell_integer(x->span_ns),
+			cell_real((double)p->busy_ns / (double)x->span_ns),
 			cell_integer(p->busy_ns),
 			cell_integer(p->work.computing_ns),
 			cell_integer(p->work.communication_ns),
@@ -135,7 +135,7 @@ struct mean {
 static void add_to_mean(struct mean *m, const struct tl_step_parts *p, const struct tl_step *x)
 {
 	m->count++;
-	m->duration += (double)x->duration_ns;
+	m->duration += (double)x->span_ns;
 	m->busy += (double)p->busy_ns;
 	m->computing += (double)p->work.computing_ns;
 	m->exposed += (double)p->work.exposed_ns;

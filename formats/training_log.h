@@ -1,6 +1,7 @@
 /*
  * training_log.h - what the files that read training logs share: the front of a line (time, rank,
- * level), what a line says of a step, and the user's own pattern.
+ * level) and the clock of its time, what a line says of a step, or of trouble, and the user's own
+ * pattern.
  */
 #ifndef TRAINING_LOG_H
 #define TRAINING_LOG_H
@@ -39,6 +40,53 @@ size_t training_log_time(const char *text, size_t len, struct training_log_time 
 void training_log_front(const char *text, size_t len, struct training_log_front *front);
 /* Copies a line without the sequences that colour it and move the cursor. */
 void training_log_plain(struct tl_text *out, const char *text, size_t len);
+
+/* ---- the clock (training_log_clock.c) -------------------------------------------------------- */
+
+/* All zero at first, but for the two. */
+struct training_log_timeline {
+	const struct tl_import_options *opt;
+	int64_t modified_ns;	       /* of the file; 0 unknown */
+	enum training_log_clock clock; /* of the first time; all others are brought to it */
+	int digits, most_digits;       /* of a second: the fewest, the most */
+	int64_t last_time, day_ns;
+};
+
+/* Brings a line's time to the clock of the source. False: it cannot be. */
+bool training_log_take_time(struct training_log_timeline *t, const struct training_log_time *time,
+			    int64_t *ns);
+/* The finest difference between two times. */
+int64_t training_log_tick(const struct training_log_timeline *t);
+int training_log_emit_clock(const struct training_log_timeline *t, struct tl_sink *sink,
+			    struct tl_error *err);
+
+/* ---- warnings and errors (training_log_trouble.c) --------------------------------------------- */
+
+/* A traceback being collected. All zero at first. */
+struct training_log_trouble {
+	struct tl_text traceback;
+	bool has_traceback, has_time;
+	int64_t time;
+	uint64_t line, emitted;
+	int32_t rank;
+};
+
+/* A line that is no step, its front included. */
+struct training_log_saying {
+	const char *text;
+	size_t length;
+	const struct training_log_front *front;
+	bool has_time;
+	int64_t time;
+	uint64_t line;
+};
+
+int training_log_read_trouble(struct training_log_trouble *t,
+			      const struct training_log_saying *saying, struct tl_sink *sink,
+			      struct tl_error *err);
+int training_log_finish_trouble(struct training_log_trouble *t, struct tl_sink *sink,
+				struct tl_error *err);
+void training_log_release_trouble(struct training_log_trouble *t);
 
 /* ---- what a line says of a step (training_log_step.c) ---------------------------------------- */
 

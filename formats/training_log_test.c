@@ -273,19 +273,142 @@ static void interleaved_ranks_stay_apart(void **state)
 	import(&t, "[rank0]: step 1 time: 1 s\n[rank1]: step 1 time: 2 s\n"
 		   "[rank1]: step 2 time: 2 s\n[rank0]: step 2 time: 1 s\n");
 	assert_int_equal(t.result.events[TL_EVENT_STEP], 4);
-	assert_int_equal(step_at(&t, 1)->step.rank, 1);
-	assert_int_equal(step_at(&t, 3)->step.rank, 0);
+	for (size_t i = 0; i < 4; i++)
+		assert_int_equal(step_at(&t, i)->step.duration_ns,
+				 (1 + step_at(&t, i)->step.rank) * INT64_C(1000000000));
 	assert_null(find(&t, TL_EVENT_DIAGNOSTIC, NULL));
 }
 
-static void a_line_for_several_steps_says_that_it_is_a_mean(void **state)
+static void check_step(const struct taken *t, size_t i, int64_t number, int64_t count,
+		       int64_t duration_ns)
+{
+	const struct tl_event_step *step = &step_at(t, i)->step;
+
+	if (step->number != number || (step->count > 1 ? step->count : 1) != count ||
+	    step->duration_ns != duration_ns)
+		fail_msg("step %lld of %lld steps, %lld ns", (long long)step->number,
+			 (long long)step->count, (long long)step->duration_ns);
+}
+
+static void a_line_for_several_steps_counts_for_all(void **state)
 {
 	struct taken t;
 
 	(void)state;
 	import(&t, "step 10 time: 1 s\nstep 20 time: 1 s\nstep 30 time: 2 s\n");
+	check_step(&t, 0, 10, 10, 10000000000);
+	check_step(&t, 1, 20, 10, 10000000000);
+	check_step(&t, 2, 30, 10, 20000000000);
 	assert_non_null(find(&t, TL_EVENT_DIAGNOSTIC, "several steps"));
-	assert_int_equal(find(&t, TL_EVENT_DIAGNOSTIC, "several steps")->diagnostic.count, 2);
+	assert_int_equal(find(&t, TL_EVENT_DIAGNOSTIC, "several steps")->diagnostic.count, 3);
+}
+
+static void a_line_for_several_steps_begins_with_the_first(void **state)
+{
+	struct taken t;
+
+	(void)state;
+	import(&t, "2024-05-01T12:00:00.000Z step 10 time: 500 ms\n"
+		   "2024-05-01T12:00:05.010Z step 20 time: 500 ms\n");
+	assert_int_equal(step_at(&t, 1)->ts, NOON + 10000000);
+}
+
+static void the_first_line_stands_for_what_can_have_been(void **state)
+{
+	struct taken t;
+
+	(void)state;
+	import(&t, "step 1 time: 1 s\nstep 10 time: 1 s\nstep 20 time: 1 s\n");
+	check_step(&t, 0, 1, 1, 1000000000);
+	check_step(&t, 1, 10, 9, 9000000000);
+	import(&t, "step 0 time: 1 s\nstep 10 time: 1 s\n");
+	check_step(&t, 0, 0, 1, 1000000000);
+	/* counted from 0: 49 ends the first 50 */
+	import(&t, "step 49 time: 1 s\nstep 99 time: 1 s\n");
+	check_step(&t, 0, 49, 50, 50000000000);
+	/* resumed at 5000 */
+	import(&t, "step 5010 time: 1 s\nstep 5020 time: 1 s\n");
+	check_step(&t, 0, 5010, 10, 10000000000);
+}
+
+static void steps_of_lines_that_are_missing_are_nobodys(void **state)
+{
+	struct taken t;
+
+	(void)state;
+	import(&t, "step 1 time: 1 s\nstep 2 time: 1 s\nstep 60 time: 1 s\nstep 61 time: 1 s\n");
+	check_step(&t, 2, 60, 1, 1000000000);
+	assert_int_equal(find(&t, TL_EVENT_DIAGNOSTIC, "no line tells of")->diagnostic.count, 57);
+	import(&t, "step 10 time: 1 s\nstep 20 time: 1 s\nstep 40 time: 1 s\nstep 50 time: 1 s\n");
+	check_step(&t, 2, 40, 10, 10000000000);
+	assert_int_equal(find(&t, TL_EVENT_DIAGNOSTIC, "no line tells of")->diagnostic.count, 10);
+}
+
+static void after_a_restart_lines_stand_for_as_many_steps(void **state)
+{
+	struct taken t;
+
+	(void)state;
+	import(&t, "step 50 time: 1 s\nstep 60 time: 1 s\nstep 50 time: 1 s\nstep 60 time: 1 s\n");
+	for (size_t i = 0; i < 4; i++)
+		check_step(&t, i, i % 2 ? 60 : 50, 10, 10000000000);
+	assert_int_equal(find(&t, TL_EVENT_DIAGNOSTIC, "go back")->diagnostic.count, 1);
+}
+
+static void a_time_for_all_steps_of_a_line_is_told_by_the_times_of_lines(void **state)
+{
+	struct taken t;
+
+	(void)state;
+	import(&t, "2024-05-01 12:00:05.000 step 10 time: 5.0 s\n"
+		   "2024-05-01 12:00:10.100 step 20 time: 5.0 s\n"
+		   "2024-05-01 12:00:15.100 step 30 time: 5.0 s\n");
+	check_step(&t, 0, 10, 10, 5000000000);
+	check_step(&t, 1, 20, 10, 5100000000);
+	check_step(&t, 2, 30, 10, 5000000000);
+	assert_non_null(find(&t, TL_EVENT_DIAGNOSTIC, "too long for one step"));
+}
+
+static void lines_of_coarse_times_are_joined_until_they_tell(void **state)
+{
+	char text[4096] = "";
+	struct taken t;
+
+	(void)state;
+	/* half a second each: 41 lines, the last at 20 s */
+	for (int i = 0; i <= 40; i++)
+		snprintf(text + strlen(text), sizeof(text) - strlen(text),
+			 "2024-05-01 12:00:%02d step %d loss 2.0\n", i / 2, i + 1);
+	import(&t, text);
+	assert_int_equal(t.result.events[TL_EVENT_STEP], 3);
+	check_step(&t, 0, 1, 1, -1);
+	check_step(&t, 1, 21, 20, 10000000000);
+	check_step(&t, 2, 41, 20, 10000000000);
+	assert_int_equal(step_at(&t, 2)->ts, NOON + 10000000000);
+	assert_int_equal(find(&t, TL_EVENT_DIAGNOSTIC, "too coarse")->diagnostic.count, 40);
+}
+
+static void what_is_too_short_at_the_end_joins_the_row_before(void **state)
+{
+	struct taken t;
+
+	(void)state;
+	import(&t, "2024-05-01 12:00:00 step 1 loss 2.0\n2024-05-01 12:00:12 step 2 loss 2.0\n"
+		   "2024-05-01 12:00:24 step 3 loss 2.0\n2024-05-01 12:00:26 step 4 loss 2.0\n");
+	assert_int_equal(t.result.events[TL_EVENT_STEP], 3);
+	check_step(&t, 1, 2, 1, 12000000000);
+	check_step(&t, 2, 4, 2, 14000000000);
+}
+
+static void a_step_that_is_long_enough_is_not_joined_with_short_ones(void **state)
+{
+	struct taken t;
+
+	(void)state;
+	import(&t, "2024-05-01 12:00:00 step 1 loss 2.0\n2024-05-01 12:00:10 step 2 loss 2.0\n"
+		   "2024-05-01 12:00:12 step 3 loss 2.0\n2024-05-01 12:01:12 step 4 loss 2.0\n");
+	check_step(&t, 1, 3, 2, 12000000000);
+	check_step(&t, 2, 4, 1, 60000000000);
 }
 
 static void steps_without_durations_last_from_line_to_line(void **state)
@@ -299,7 +422,7 @@ static void steps_without_durations_last_from_line_to_line(void **state)
 	assert_int_equal(step_at(&t, 0)->step.duration_ns, -1);
 	assert_int_equal(step_at(&t, 1)->step.duration_ns, 1500000000);
 	assert_int_equal(step_at(&t, 1)->ts, NOON);
-	assert_int_equal(step_at(&t, 2)->step.duration_ns, 3000000000);
+	check_step(&t, 2, 4, 2, 6000000000);
 	assert_non_null(find(&t, TL_EVENT_DIAGNOSTIC, "times of the lines"));
 }
 
@@ -315,8 +438,8 @@ static void a_duration_that_is_told_wins_over_times_of_lines(void **state)
 		   "skipped=0, lr=[0.0001]\n"
 		   "steps: 20 loss: 8.0 iter time (s): 0.5 samples/sec: 31.2\n");
 	assert_int_equal(t.result.events[TL_EVENT_STEP], 2);
-	assert_int_equal(step_at(&t, 0)->step.duration_ns, 512000000);
-	assert_int_equal(step_at(&t, 1)->step.duration_ns, 500000000);
+	check_step(&t, 0, 10, 10, 5120000000);
+	check_step(&t, 1, 20, 10, 5000000000);
 }
 
 static void warnings_and_errors_are_kept_with_their_time(void **state)
@@ -503,7 +626,15 @@ int main(void)
 		cmocka_unit_test(talk_about_steps_is_none),
 		cmocka_unit_test(progress_that_is_drawn_over_itself_counts_once_a_step),
 		cmocka_unit_test(interleaved_ranks_stay_apart),
-		cmocka_unit_test(a_line_for_several_steps_says_that_it_is_a_mean),
+		cmocka_unit_test(a_line_for_several_steps_counts_for_all),
+		cmocka_unit_test(a_line_for_several_steps_begins_with_the_first),
+		cmocka_unit_test(the_first_line_stands_for_what_can_have_been),
+		cmocka_unit_test(steps_of_lines_that_are_missing_are_nobodys),
+		cmocka_unit_test(after_a_restart_lines_stand_for_as_many_steps),
+		cmocka_unit_test(a_time_for_all_steps_of_a_line_is_told_by_the_times_of_lines),
+		cmocka_unit_test(lines_of_coarse_times_are_joined_until_they_tell),
+		cmocka_unit_test(what_is_too_short_at_the_end_joins_the_row_before),
+		cmocka_unit_test(a_step_that_is_long_enough_is_not_joined_with_short_ones),
 		cmocka_unit_test(steps_without_durations_last_from_line_to_line),
 		cmocka_unit_test(a_duration_that_is_told_wins_over_times_of_lines),
 		cmocka_unit_test(warnings_and_errors_are_kept_with_their_time),

@@ -457,15 +457,16 @@ struct tl_event_counter {
 };
 
 struct tl_event_step {
-	int64_t number;
+	int64_t number;	     /* where it stands for several: of the last of them */
 	int32_t rank;	     /* -1 unknown */
-	int64_t duration_ns; /* -1 unknown */
+	int64_t duration_ns; /* of all that it stands for, together; -1 unknown */
 	/*
 	 * JSON object of what else the source says (loss, tokens, ...), or NULL. How the source itself
 	 * splits the step: computing_ns, communication_ns, exposed_ns, free_ns, stage_ns, preparing_ns
 	 * (see struct tl_step_parts).
 	 */
 	const char *detail;
+	int64_t count; /* steps that it stands for: a log need not have a line for each; 0: one */
 };
 
 struct tl_event_log {

@@ -11,11 +11,18 @@
 extern "C" {
 #endif
 
+/*
+ * A row of a series. A log need not have a row for each step: then a row stands for several, and
+ * all numbers of steps below count steps, not rows.
+ */
 struct tl_step {
-	int64_t number; /* as the source counts */
+	int64_t number; /* as the source counts; of the last of its steps */
+	int64_t count;	/* steps that it stands for, at least 1 */
 	bool has_ts;
-	int64_t ts, duration_ns;
-	const char *phase; /* "baseline", "warm-up", "spike", "periodic", "regression", ... */
+	int64_t ts;
+	int64_t duration_ns; /* of one step: the mean, where there are several */
+	int64_t span_ns;     /* of all of them: what lies between ts and their end */
+	const char *phase;   /* "baseline", "warm-up", "spike", "periodic", "regression", ... */
 	/*
 	 * What all questions mean by these words: "slow", "good", "apart" (slow in another way than
 	 * the slow steps, as by a checkpoint), "spike" (slow alone, or perhaps by chance), "other".
@@ -44,7 +51,7 @@ struct tl_steps_episode {
 	double recovery_ns; /* from the first slow step to the first of three back in the band */
 	double effect_ratio, effect_low_ratio, effect_high_ratio; /* Hodges-Lehmann, 95 % */
 	double p_rank, p_window, p_scan;
-	size_t local_count, window_count; /* baseline steps and windows compared with */
+	size_t local_count, window_count; /* baseline rows and windows compared with */
 	double half_life_steps, decay_r2;
 };
 
@@ -63,7 +70,9 @@ struct tl_steps_series {
 	const char *thread;	     /* its name; NULL unknown */
 	struct tl_step *steps;
 	size_t count;
-	size_t left_out; /* steps without a usable duration */
+	int64_t step_count;    /* that its rows stand for: count, when there is a row for each */
+	int64_t steps_per_row; /* the median: 1, when there is a row for each */
+	size_t left_out;       /* rows without a usable duration */
 	double baseline_ns, sigma_ratio;
 	size_t baseline_count, warmup_count;
 	double visible_ratio; /* six slow steps in a row must be slower than this to be seen; NaN */
@@ -100,6 +109,10 @@ struct tl_steps {
 int tl_steps_load(struct tl_store *store, const struct tl_steps_options *opt, struct tl_steps *out,
 		  struct tl_error *err);
 void tl_steps_release(struct tl_steps *steps);
+/* The number of the first step that a row stands for. */
+int64_t tl_step_first(const struct tl_step *step);
+/* How many steps the rows first to last, inclusive, stand for. */
+int64_t tl_steps_counted(const struct tl_steps_series *series, size_t first, size_t last);
 
 #define TL_SLOWEST_STEPS 5
 /* Is `slow` slower than `good`? See analysis of step times in the manual. */

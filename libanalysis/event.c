@@ -513,6 +513,8 @@ void tl_event_print(FILE *out, const struct tl_event *ev)
 	case TL_EVENT_STEP:
 		fprintf(out, " number=%" PRId64 " rank=%" PRId32 " duration=%" PRId64,
 			ev->step.number, ev->step.rank, ev->step.duration_ns);
+		if (ev->step.count > 1)
+			fprintf(out, " count=%" PRId64, ev->step.count);
 		print_quoted(out, "detail", ev->step.detail);
 		break;
 	case TL_EVENT_LOG:

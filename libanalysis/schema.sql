@@ -469,7 +469,8 @@ CREATE TABLE step_mark (
 	number INTEGER NOT NULL,
 	rank INTEGER, -- NULL unknown
 	ts INTEGER, -- its begin; NULL: the source gives durations only
-	dur INTEGER, -- NULL: only its begin is known
+	dur INTEGER, -- of all its steps; NULL: only the begin is known
+	step_count INTEGER NOT NULL DEFAULT 1, -- steps that it stands for, number is that of the last: a log need not have a line for each
 	detail TEXT -- JSON object: loss, tokens, ...; computing_ns, communication_ns, exposed_ns, free_ns, stage_ns, preparing_ns: how the source itself splits the step
 ) STRICT;
 
@@ -491,9 +492,10 @@ CREATE TABLE step (
 	rank INTEGER,
 	thread_id INTEGER REFERENCES thread, -- that carries the step; NULL: from a log
 	position INTEGER NOT NULL, -- in its series, from 0
-	number INTEGER, -- as the source counts
+	number INTEGER, -- as the source counts; of the last of its steps
 	ts INTEGER,
-	dur INTEGER NOT NULL,
+	dur INTEGER NOT NULL, -- of all its steps
+	step_count INTEGER NOT NULL DEFAULT 1, -- steps that the row stands for: number - step_count + 1 to number
 	phase_id INTEGER REFERENCES phase,
 	class TEXT -- slow, good, apart, spike, other: what --steps slow and --steps good mean
 ) STRICT;
@@ -745,7 +747,7 @@ SELECT s.path AS source, h.name AS host, a.clock, a.realtime_ns, a.value_ns, a.w
 FROM clock_anchor a JOIN source s USING (source_id) JOIN host h USING (host_id);
 
 CREATE VIEW step_view AS
-SELECT e.step_id, s.path AS source, e.rank, e.number, e.ts, e.dur, p.kind AS phase, e.class
+SELECT e.step_id, s.path AS source, e.rank, e.number, e.step_count, e.ts, e.dur, p.kind AS phase, e.class
 FROM step e JOIN source s USING (source_id) LEFT JOIN phase p USING (phase_id);
 
 -- Steps that may be laid beside what other sources recorded: where some are of a clock that is known,
@@ -756,7 +758,7 @@ SELECT e.* FROM step e JOIN source s USING (source_id) WHERE e.ts NOT NULL AND
 	WHERE x.ts NOT NULL AND y.clock_method != 'assumed'));
 
 CREATE VIEW step_mark_view AS
-SELECT s.path AS source, m.rank, m.number, m.ts, m.dur, m.detail
+SELECT s.path AS source, m.rank, m.number, m.step_count, m.ts, m.dur, m.detail
 FROM step_mark m JOIN source s USING (source_id);
 
 CREATE VIEW log_view AS
@@ -764,7 +766,7 @@ SELECT l.ts, s.path AS source, n.text AS level, l.text, l.line
 FROM log l JOIN source s USING (source_id) LEFT JOIN string n ON n.string_id = l.level_id;
 
 CREATE VIEW phase_view AS
-SELECT p.*, min(e.number) AS first_number, max(e.number) AS last_number
+SELECT p.*, min(e.number - e.step_count + 1) AS first_number, max(e.number) AS last_number
 FROM phase p LEFT JOIN step e USING (phase_id) GROUP BY p.phase_id;
 
 CREATE VIEW episode_view AS SELECT * FROM episode;

@@ -345,7 +345,7 @@ static int add_step(struct breaking *b, size_t series, size_t step, size_t devic
 {
 	const struct tl_step *x = &b->steps->series[series].steps[step];
 	const struct view *v = &b->views[device];
-	int64_t begin = x->ts, end = x->ts + x->duration_ns;
+	int64_t begin = x->ts, end = x->ts + x->span_ns;
 	struct tl_step_parts *p;
 	int ret = tl_grow(&b->out->parts, &b->capacity, b->out->count + 1, err);
 
@@ -422,7 +422,7 @@ static size_t first_asked(const struct view *v, int64_t ts)
  */
 static struct window window_of(const struct view *v, const struct tl_step *x)
 {
-	struct window w = { .begin_ns = x->ts, .end_ns = plus(x->ts, x->duration_ns) };
+	struct window w = { .begin_ns = x->ts, .end_ns = plus(x->ts, x->span_ns) };
 	size_t first = first_asked(v, x->ts), end = first_asked(v, plus(w.end_ns, 1));
 
 	if (!v->asked_count)
@@ -518,7 +518,7 @@ static bool is_inside(const struct breaking *b, const struct tl_steps_series *s,
 {
 	int64_t first = INT64_MAX, last = INT64_MIN, end;
 
-	if (!x->has_ts || __builtin_add_overflow(x->ts, x->duration_ns, &end))
+	if (!x->has_ts || __builtin_add_overflow(x->ts, x->span_ns, &end))
 		return false;
 	if (s->source_id == b->source_id)
 		return true;

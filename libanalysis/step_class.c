@@ -82,7 +82,7 @@ static struct tl_step *step_at(const struct tl_steps_series *s, int64_t ts)
 			high = middle;
 	}
 	if (!low || !s->steps[low - 1].has_ts ||
-	    ts - s->steps[low - 1].ts >= s->steps[low - 1].duration_ns)
+	    ts - s->steps[low - 1].ts >= s->steps[low - 1].span_ns)
 		return NULL;
 	return &s->steps[low - 1];
 }
@@ -104,7 +104,7 @@ static int read_spans(struct tl_statement *st, const struct tl_steps_series *s, 
 			ret = tl_fail(err, TL_NOMEM, "out of memory");
 			break;
 		}
-		if (step && tl_column_i64(st, 1) > step->duration_ns / SPAN_SHARE &&
+		if (step && tl_column_i64(st, 1) > step->span_ns / SPAN_SHARE &&
 		    tl_is_checkpoint_name(name.data))
 			marks[step - s->steps] = true;
 	}

@@ -25,9 +25,10 @@ static bool gap_after(const struct tl_steps_series *s, size_t i, int64_t stride,
 
 	if (!x->has_ts || !next->has_ts || next->ts < x->ts ||
 	    __builtin_sub_overflow(next->ts, x->ts, &distance) ||
-	    __builtin_sub_overflow(next->number, x->number, &numbers) || numbers != stride)
+	    __builtin_sub_overflow(next->number, x->number, &numbers) ||
+	    numbers != (next->count > 1 ? next->count : stride))
 		return false;
-	*gap = distance > x->duration_ns ? (double)(distance - x->duration_ns) : 0;
+	*gap = distance > x->span_ns ? (double)(distance - x->span_ns) : 0;
 	return true;
 }
 
@@ -55,7 +56,7 @@ static int64_t unit_of_times(const struct tl_steps_series *s)
 			const struct tl_step *x = &s->steps[i];
 
 			at_begin &= !x->has_ts || x->ts % unit == 0;
-			at_end &= !x->has_ts || (x->ts + x->duration_ns) % unit == 0;
+			at_end &= !x->has_ts || (x->ts + x->span_ns) % unit == 0;
 		}
 		if (at_begin || at_end)
 			return unit;
@@ -79,7 +80,8 @@ static int find_period(struct tl_steps_series *s, struct tl_error *err)
 	ret = tl_find_period(&period, after, s->pause_count, s->count, PERIOD_LEAST, PERIOD_P_MAX,
 			     err);
 	if (ret > 0)
-		s->pause_period = period.period;
+		s->pause_period =
+			period.period * (size_t)(s->steps_per_row > 1 ? s->steps_per_row : 1);
 	free(period.members);
 	free(after);
 	return ret < 0 ? ret : TL_OK;
@@ -94,7 +96,7 @@ static int add_pause(struct tl_steps_series *s, size_t *capacity, size_t after, 
 		return ret;
 	s->pauses[s->pause_count++] = (struct tl_step_pause) {
 		.after = after,
-		.ts = s->steps[after].ts + s->steps[after].duration_ns,
+		.ts = s->steps[after].ts + s->steps[after].span_ns,
 		.duration_ns = llround(gap),
 	};
 	s->pause_total_ns += gap;

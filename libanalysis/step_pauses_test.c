@@ -43,7 +43,11 @@ static void make(size_t count, int64_t pause, int64_t every)
 
 	for (size_t i = 0; i < count; i++) {
 		step[i] = (struct tl_step) {
-			.number = (int64_t)i, .has_ts = true, .ts = ts, .duration_ns = 100 * MS
+			.number = (int64_t)i,
+			.has_ts = true,
+			.ts = ts,
+			.duration_ns = 100 * MS,
+			.span_ns = 100 * MS,
 		};
 		ts += 101 * MS + ((int64_t)i % every == every - 1 ? pause : 0);
 	}

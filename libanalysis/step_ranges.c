@@ -11,6 +11,10 @@
 #include "reader.h"
 #include "store.h"
 
+/* A row may stand for several steps, of which one is enough. */
+#define CHOSEN \
+	"CASE WHEN ?1 IS NULL THEN number >= ?2 AND number - step_count < ?3 ELSE class = ?1 END"
+
 struct choice {
 	const char *class_; /* NULL: by number */
 	int64_t first, last;
@@ -53,10 +57,8 @@ static int load(struct tl_store *store, const struct choice *choice, struct tl_r
 	struct tl_statement *st;
 	int ret = tl_statement_open(
 		&st, store,
-		"SELECT ts, ts + dur AS finish, count(*) OVER (PARTITION BY series) AS siblings "
-		"FROM step_placed WHERE "
-		"CASE WHEN ?1 IS NULL THEN number BETWEEN ?2 AND ?3 ELSE class = ?1 END "
-		"ORDER BY ts, step_id",
+		"SELECT ts, ts + dur AS finish, total(step_count) OVER (PARTITION BY series) AS "
+		"siblings FROM step_placed WHERE " CHOSEN " ORDER BY ts, step_id",
 		"ts finish siblings", err);
 
 	if (ret < 0)
@@ -135,8 +137,6 @@ int tl_steps_ranges(struct tl_store *store, const char *which, struct tl_time_ra
 }
 
 /* ---- may they be laid beside what others recorded? ---- */
-
-#define CHOSEN "CASE WHEN ?1 IS NULL THEN number BETWEEN ?2 AND ?3 ELSE class = ?1 END"
 
 static void bind_choice(struct tl_statement *st, const struct choice *choice)
 {

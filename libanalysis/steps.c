@@ -54,6 +54,7 @@ enum step_column {
 	COL_NUMBER,
 	COL_TS,
 	COL_DUR,
+	COL_COUNT,
 	COL_SUSPECT,
 	COL_PATH,
 	COL_PID,
@@ -61,14 +62,15 @@ enum step_column {
 	COL_THREAD
 };
 
-static const char step_columns[] = "source track rank number ts dur suspect path pid tid thread";
+static const char step_columns[] =
+	"source track rank number ts dur step_count suspect path pid tid thread";
 
 /* `number`: what stands for the step's number. */
-#define FROM_SLICES(number)                                                                \
-	"SELECT k.source_id AS source, a.track_id AS track, s.rank AS rank, " number       \
-	" AS number, a.ts AS ts, a.dur AS dur, a.flags & 2 AS suspect, s.path AS path, "   \
-	"p.pid AS pid, t.tid AS tid, n.text AS thread FROM slice a JOIN track k USING "    \
-	"(track_id) JOIN source s USING (source_id) LEFT JOIN thread t USING (thread_id) " \
+#define FROM_SLICES(number)                                                                               \
+	"SELECT k.source_id AS source, a.track_id AS track, s.rank AS rank, " number                      \
+	" AS number, a.ts AS ts, a.dur AS dur, 1 AS step_count, a.flags & 2 AS suspect, s.path AS path, " \
+	"p.pid AS pid, t.tid AS tid, n.text AS thread FROM slice a JOIN track k USING "                   \
+	"(track_id) JOIN source s USING (source_id) LEFT JOIN thread t USING (thread_id) "                \
 	"LEFT JOIN process p USING (process_id) LEFT JOIN string n ON n.string_id = t.name_id "
 
 static const char known_steps_sql[] =
@@ -78,7 +80,7 @@ static const char known_steps_sql[] =
 static const char marks_sql[] =
 	"SELECT m.source_id AS source, 0 AS track, m.rank AS rank, m.number AS number, m.ts AS ts, "
 	"coalesce(m.dur, lead(m.ts) OVER (PARTITION BY m.source_id, m.rank ORDER BY m.rowid) - m.ts) "
-	"AS dur, 0 AS suspect, s.path AS path, NULL AS pid, NULL AS tid, NULL AS thread "
+	"AS dur, m.step_count AS step_count, 0 AS suspect, s.path AS path, NULL AS pid, NULL AS tid, NULL AS thread "
 	"FROM step_mark m JOIN source s USING (source_id) ORDER BY source, rank, m.rowid";
 
 static bool same_series(const struct loading *l, int64_t source, int64_t track, int32_t rank)
@@ -138,7 +140,11 @@ static int add_step(struct loading *l, struct tl_statement *st, const char *orig
 	step->number = number;
 	step->has_ts = !tl_column_is_null(st, COL_TS);
 	step->ts = tl_column_i64(st, COL_TS);
-	step->duration_ns = tl_column_i64(st, COL_DUR);
+	step->span_ns = tl_column_i64(st, COL_DUR);
+	step->count = tl_column_i64(st, COL_COUNT) > 1 ? tl_column_i64(st, COL_COUNT) : 1;
+	step->duration_ns =
+		step->span_ns / step->count + (step->span_ns % step->count * 2 >= step->count);
+	step->duration_ns = step->duration_ns > 0 ? step->duration_ns : 1;
 	step->phase = step->class_ = NULL;
 	return TL_OK;
 }
@@ -269,6 +275,78 @@ static int load_by_pattern(struct loading *l, struct tl_error *err)
 
 /* ---- judging ---- */
 
+/* ---- rows that stand for several steps ---- */
+
+int64_t tl_step_first(const struct tl_step *step)
+{
+	int64_t first;
+
+	return __builtin_sub_overflow(step->number, step->count - 1, &first) ? INT64_MIN : first;
+}
+
+int64_t tl_steps_counted(const struct tl_steps_series *s, size_t first, size_t last)
+{
+	int64_t sum = 0;
+
+	for (size_t i = first; i <= last && i < s->count; i++)
+		if (__builtin_add_overflow(sum, s->steps[i].count, &sum))
+			return INT64_MAX;
+	return sum;
+}
+
+static int by_count(const void *a, const void *b)
+{
+	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+static int count_steps(struct tl_steps_series *s, struct tl_error *err)
+{
+	int64_t *counts;
+
+	s->step_count = s->count ? tl_steps_counted(s, 0, s->count - 1) : 0;
+	s->steps_per_row = 1;
+	if (s->step_count == (int64_t)s->count)
+		return TL_OK;
+	counts = tl_alloc(s->count, sizeof(*counts), err);
+	if (!counts)
+		return TL_NOMEM;
+	for (size_t i = 0; i < s->count; i++)
+		counts[i] = s->steps[i].count;
+	qsort(counts, s->count, sizeof(*counts), by_count);
+	s->steps_per_row = counts[s->count / 2];
+	free(counts);
+	return TL_OK;
+}
+
+/* Time of the rows above `level` a step, each step counted. */
+static double time_above(const struct tl_steps_series *s, size_t first, size_t end, double level)
+{
+	double sum = 0;
+
+	for (size_t i = first; i < end; i++)
+		sum += (double)s->steps[i].span_ns - level * (double)s->steps[i].count;
+	return sum;
+}
+
+/* What the model counted in rows, in steps. */
+static void count_episode(struct tl_steps_episode *out, const struct tl_steps_series *s,
+			  const struct tl_episode *e, double baseline)
+{
+	double rows = (double)(e->end - e->start);
+	size_t back = e->start + e->recover_steps;
+
+	if (s->step_count == (int64_t)s->count)
+		return;
+	out->excess_ns = time_above(s, e->start, e->end, baseline);
+	if (e->has_recovery && e->recover_steps) {
+		out->recovery_steps = (size_t)tl_steps_counted(s, e->start, back - 1);
+		out->recovery_ns = time_above(s, e->start, back, 0);
+	}
+	out->half_life_steps *= (double)tl_steps_counted(s, e->start, e->end - 1) / rows;
+}
+
 static int by_value(const void *a, const void *b)
 {
 	double x = *(const double *)a, y = *(const double *)b;
@@ -296,11 +374,10 @@ static int make_phases(struct tl_steps_series *s, const struct tl_steps_model *m
 		if (ret < 0)
 			break;
 		p = &s->phases[s->phase_count++];
-		p->excess_ns = 0;
 		for (end = first; end < m->n && m->phases[end] == m->phases[first]; end++) {
 			scratch[end - first] = (double)s->steps[end].duration_ns;
-			p->excess_ns += scratch[end - first] - m->baseline;
 		}
+		p->excess_ns = time_above(s, first, end, m->baseline);
 		p->kind = s->steps[first].phase;
 		p->first = first;
 		p->last = end - 1;
@@ -353,6 +430,13 @@ static bool is_regression(const struct tl_episode *e)
 	       e->kind == TL_EPISODE_ONGOING;
 }
 
+static int64_t saturate(int64_t a, int64_t b)
+{
+	int64_t product;
+
+	return __builtin_mul_overflow(a, b, &product) ? INT64_MAX : product;
+}
+
 /* "transient: steps 500-505 are slower by 15.9 % (95 % CI 12.3 to 26.2 %), cost 3.96 s, ...; ..." */
 static size_t write_regressions(struct tl_text *t, const struct tl_steps_series *s,
 				const struct tl_steps_model *m)
@@ -366,7 +450,7 @@ static size_t write_regressions(struct tl_text *t, const struct tl_steps_series 
 		if (!is_regression(e) || !is_sure(e))
 			continue;
 		tl_text_printf(t, "%s%s: steps %lld-%lld are slower", told++ ? "; " : "", x->kind,
-			       (long long)s->steps[x->first].number,
+			       (long long)tl_step_first(&s->steps[x->first]),
 			       (long long)s->steps[x->last].number);
 		if (x->has_tests && isfinite(x->effect_ratio))
 			tl_text_printf(t, " by %.1f %% (95 %% CI %.1f to %.1f %%)",
@@ -389,19 +473,20 @@ static void write_no_regression(struct tl_text *t, const struct tl_steps_series 
 		tl_text_printf(t, ": %+.1f %% from the first step to the last",
 			       100 * m->drift.total_ratio);
 	if (m->n < TL_STEPS_MIN)
-		tl_text_printf(t, ": %zu steps; changes are looked for in %d or more", m->n,
-			       TL_STEPS_MIN);
+		tl_text_printf(t, ": %zu %s; changes are looked for in %d or more", m->n,
+			       s->steps_per_row > 1 ? "rows" : "steps", TL_STEPS_MIN);
 	else if (m->verdict == TL_STEPS_NO_CHANGE && isfinite(s->visible_ratio))
-		tl_text_printf(t, " of %.0f %% or more over %d steps", 100 * s->visible_ratio,
-			       VISIBLE_STEPS);
+		tl_text_printf(t, " of %.0f %% or more over %lld steps", 100 * s->visible_ratio,
+			       (long long)saturate(VISIBLE_STEPS, s->steps_per_row));
 }
 
 /* A slow start is left out of the judgement; a long one may be what somebody looks for. */
-static void write_warmup(struct tl_text *t, const struct tl_steps_series *s)
+static void write_warmup(struct tl_text *t, const struct tl_steps_series *s,
+			 const struct tl_steps_model *m)
 {
 	const struct tl_steps_phase *p = s->phase_count ? &s->phases[0] : NULL;
 
-	if (s->warmup_count <= TL_SPIKE_STEPS_MAX || !p || p->last + 1 != s->warmup_count)
+	if (m->warmup_count <= TL_SPIKE_STEPS_MAX || !p || p->last + 1 != m->warmup_count)
 		return;
 	tl_text_printf(t,
 		       "; the first %zu steps are slower by %.1f %% (cost %.3g s) and taken for "
@@ -434,8 +519,10 @@ static void write_verdict(struct tl_text *t, const struct tl_steps_series *s,
 {
 	if (!write_regressions(t, s, m))
 		write_no_regression(t, s, m);
-	write_warmup(t, s);
+	write_warmup(t, s, m);
 	write_pauses(t, s);
+	if (s->steps_per_row > 1)
+		tl_text_printf(t, "; a row stands for %lld steps", (long long)s->steps_per_row);
 }
 
 static int judge(struct loading *l, struct tl_steps_series *s, struct tl_error *err)
@@ -448,21 +535,21 @@ static int judge(struct loading *l, struct tl_steps_series *s, struct tl_error *
 	struct tl_text verdict = { 0 };
 	size_t capacity = 0;
 	double *x = tl_alloc(s->count, sizeof(*x), err);
-	int ret = x ? TL_OK : TL_NOMEM;
+	int ret = x ? count_steps(s, err) : TL_NOMEM;
 
 	for (size_t i = 0; i < s->count && ret == TL_OK; i++)
-		x[i] = (double)s->steps[i].duration_ns;
+		x[i] = (double)s->steps[i].span_ns / (double)s->steps[i].count;
 	if (ret == TL_OK)
 		ret = tl_steps_model(&m, x, s->count, &opt, err);
 	free(x);
 	if (ret < 0)
 		return ret;
 	s->baseline_ns = m.baseline;
-	s->baseline_count = m.baseline_count;
+	s->baseline_count = (size_t)saturate((int64_t)m.baseline_count, s->steps_per_row);
 	s->sigma_ratio = m.sigma_base;
-	s->warmup_count = m.warmup_count;
+	s->warmup_count = m.warmup_count ? (size_t)tl_steps_counted(s, 0, m.warmup_count - 1) : 0;
 	s->visible_ratio = tl_steps_visible_ratio(&m, VISIBLE_STEPS);
-	s->period = m.has_period ? m.period.period : 0;
+	s->period = m.has_period ? (size_t)saturate((int64_t)m.period.period, s->steps_per_row) : 0;
 	s->has_drift = m.has_drift;
 	s->drift_ratio = m.has_drift ? m.drift.total_ratio : 0;
 	s->is_alarm = m.has_drift;
@@ -474,7 +561,8 @@ static int judge(struct loading *l, struct tl_steps_series *s, struct tl_error *
 	if (ret == TL_OK)
 		ret = tl_grow(&s->episodes, &capacity, m.episode_count, err);
 	for (size_t i = 0; i < m.episode_count && ret == TL_OK; i++) {
-		copy_episode(&s->episodes[s->episode_count++], &m.episodes[i]);
+		copy_episode(&s->episodes[s->episode_count], &m.episodes[i]);
+		count_episode(&s->episodes[s->episode_count++], s, &m.episodes[i], m.baseline);
 		s->is_alarm |= is_regression(&m.episodes[i]) && is_sure(&m.episodes[i]);
 	}
 	if (ret == TL_OK)
@@ -612,10 +700,10 @@ static int store_steps(struct tl_store *store, const struct tl_steps_series *s, 
 	int ret = tl_statement_open(
 		&st, store,
 		"INSERT INTO step(series, source_id, rank, thread_id, position, number, ts, dur, "
-		"phase_id, class) VALUES(?1, ?2, ?3, (SELECT thread_id FROM thread t JOIN process p "
+		"step_count, phase_id, class) VALUES(?1, ?2, ?3, (SELECT thread_id FROM thread t JOIN process p "
 		"USING (process_id) JOIN source s ON s.host_id = p.host_id WHERE s.source_id = ?2 AND "
 		"t.tid = ?4 AND (p.pid IS ?5 OR p.pid IS NULL) ORDER BY thread_id LIMIT 1), ?6, ?7, ?8, "
-		"?9, ?10, ?11)",
+		"?9, ?10, ?11, ?12)",
 		NULL, err);
 
 	for (size_t i = 0; i < s->count && ret == TL_OK; i++) {
@@ -631,9 +719,10 @@ static int store_steps(struct tl_store *store, const struct tl_steps_series *s, 
 		tl_bind_i64(st, 6, (int64_t)i);
 		tl_bind_i64(st, 7, x->number);
 		bind_id(st, 8, x->ts, x->has_ts);
-		tl_bind_i64(st, 9, x->duration_ns);
-		tl_bind_i64(st, 10, first_phase + (int64_t)phase);
-		bind_text(st, 11, x->class_);
+		tl_bind_i64(st, 9, x->span_ns);
+		tl_bind_i64(st, 10, x->count);
+		tl_bind_i64(st, 11, first_phase + (int64_t)phase);
+		bind_text(st, 12, x->class_);
 		ret = tl_statement_run(st, err);
 	}
 	tl_statement_close(st);

@@ -33,7 +33,7 @@ static double *durations(const struct tl_steps_series *s, struct tl_error *err)
 	double *x = tl_alloc(s->count, sizeof(*x), err);
 
 	for (size_t i = 0; i < s->count && x; i++)
-		x[i] = (double)s->steps[i].duration_ns;
+		x[i] = (double)s->steps[i].span_ns / (double)s->steps[i].count;
 	return x;
 }
 
@@ -58,8 +58,16 @@ static void find_slowest(const struct tl_steps_series *s, struct tl_steps_compar
 	}
 }
 
+static void say_count(struct tl_text *t, const struct tl_steps_series *s, size_t rows)
+{
+	tl_text_printf(t, "%zu", rows);
+	if (s->steps_per_row > 1)
+		tl_text_printf(t, " rows of %lld steps", (long long)s->steps_per_row);
+}
+
 /* "slower by 46.3 % (95 % CI 7.6 to 116.9 %, p 0.0022); slowest steps: 1011 (166.4 ms), ..." */
-static void say_comparison(const struct tl_steps_series *slow, struct tl_steps_comparison *out)
+static void say_comparison(const struct tl_steps_series *good, const struct tl_steps_series *slow,
+			   struct tl_steps_comparison *out)
 {
 	bool has_effect = isfinite(out->ratio) && isfinite(out->ratio_low) &&
 			  isfinite(out->ratio_high) && out->ratio_low > 0;
@@ -70,7 +78,12 @@ static void say_comparison(const struct tl_steps_series *slow, struct tl_steps_c
 		tl_text_printf(&t, ": %+.1f %% (95 %% CI %+.1f to %+.1f %%), p %.2g",
 			       100 * (out->ratio - 1), 100 * (out->ratio_low - 1),
 			       100 * (out->ratio_high - 1), out->p);
-	tl_text_printf(&t, "; %zu and %zu steps", out->good_count, out->slow_count);
+	tl_text_puts(&t, "; ");
+	say_count(&t, good, out->good_count);
+	tl_text_puts(&t, " and ");
+	say_count(&t, slow, out->slow_count);
+	if (good->steps_per_row == 1 && slow->steps_per_row == 1)
+		tl_text_puts(&t, " steps");
 	for (size_t i = 0; i < out->slowest_count; i++) {
 		const struct tl_step *x = &slow->steps[out->slowest[i]];
 
@@ -112,6 +125,6 @@ int tl_steps_compare(const struct tl_steps_series *good, const struct tl_steps_s
 		.method = method_name(c.p_method),
 	};
 	find_slowest(slow, out);
-	say_comparison(slow, out);
+	say_comparison(good, slow, out);
 	return TL_OK;
 }

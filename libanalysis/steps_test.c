@@ -110,6 +110,66 @@ static void a_transient_is_found_and_stored(void **state)
 			 1);
 }
 
+/* Lines for ten steps each: 1 to 1000 in 100 ms each, but 301 to 400 in 130. */
+static void rows_of_ten(void)
+{
+	int64_t ts = 0;
+
+	begin("train.log");
+	for (int64_t i = 0; i < 100; i++) {
+		struct tl_event ev = { .kind = TL_EVENT_STEP, .has_ts = true, .ts = ts };
+
+		ev.step =
+			(struct tl_event_step) { .number = 10 * (i + 1), .rank = -1, .count = 10 };
+		ev.step.duration_ns =
+			1000000000 + i * 7919 % 13 * 200000 + (i >= 30 && i < 40 ? 300000000 : 0);
+		emit(&ev);
+		ts += ev.step.duration_ns;
+	}
+	commit();
+}
+
+static void a_row_of_ten_steps_counts_as_ten(void **state)
+{
+	const struct tl_steps_episode *e;
+	struct tl_steps steps;
+
+	(void)state;
+	rows_of_ten();
+	assert_int_equal(tl_steps_load(store, NULL, &steps, &err), TL_OK);
+	assert_int_equal(steps.series[0].step_count, 1000);
+	assert_int_equal(steps.series[0].steps_per_row, 10);
+	assert_in_range((uint64_t)steps.series[0].baseline_ns, 100000000, 100400000);
+	assert_int_equal(steps.series[0].episode_count, 1);
+	e = &steps.series[0].episodes[0];
+	assert_int_equal(tl_step_first(&steps.series[0].steps[e->first]), 301);
+	assert_int_equal(steps.series[0].steps[e->last].number, 400);
+	assert_int_equal(tl_steps_counted(&steps.series[0], e->first, e->last), 100);
+	/* 100 steps of 30 ms more */
+	assert_in_range((uint64_t)e->excess_ns, 2950000000, 3050000000);
+	assert_int_equal(e->recovery_steps, 100);
+	assert_in_range((uint64_t)e->recovery_ns, 13000000000, 13050000000);
+	assert_non_null(strstr(steps.series[0].verdict, "steps 301-400"));
+	assert_non_null(strstr(steps.series[0].verdict, "a row stands for 10 steps"));
+	tl_steps_release(&steps);
+}
+
+static void the_slow_rows_cover_all_their_steps(void **state)
+{
+	struct tl_time_range *ranges;
+	size_t count, step_count;
+
+	(void)state;
+	rows_of_ten();
+	assert_int_equal(value("SELECT sum(dur) / 1000000000 FROM step WHERE class = 'slow'"), 13);
+	assert_int_equal(value("SELECT sum(step_count) FROM step WHERE class = 'slow'"), 100);
+	assert_int_equal(tl_steps_ranges(store, "305", &ranges, &count, &step_count, &err), TL_OK);
+	assert_int_equal(count, 1);
+	assert_in_range((uint64_t)(ranges[0].end_ns - ranges[0].begin_ns), 1300000000, 1310000000);
+	assert_int_equal(step_count, 10);
+	free(ranges);
+}
+
 static void ranks_are_judged_apart(void **state)
 {
 	struct tl_steps steps;
@@ -321,6 +381,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		STEPS_TEST(a_transient_is_found_and_stored),
+		STEPS_TEST(a_row_of_ten_steps_counts_as_ten),
+		STEPS_TEST(the_slow_rows_cover_all_their_steps),
 		STEPS_TEST(ranks_are_judged_apart),
 		STEPS_TEST(a_mark_without_duration_lasts_until_the_next),
 		STEPS_TEST(a_long_slow_start_is_told),

@@ -16,7 +16,7 @@
 #include "schema_sql.h"
 
 #define APPLICATION_ID	  0x546c6f6d /* "Tlom", in the file header at byte 68 */
-#define SCHEMA_VERSION	  2
+#define SCHEMA_VERSION	  3
 #define SCHEMA_OLDEST	  2    /* what came before lacks facts that no upgrade can make */
 #define BUSY_TIMEOUT_MS	  5000 /* another import into the same case: wait for it a little */
 #define SQLITE_MAGIC	  "SQLite format 3"
@@ -205,7 +205,11 @@ static int create_schema(struct tl_store *store, struct tl_error *err)
  * Steps from version i + 1 to i + 2, oldest first: facts only, what is derived is made anew. Add
  * one when SCHEMA_VERSION is raised.
  */
-static const char *const upgrades[] = { NULL, NULL };
+static const char *const upgrades[] = {
+	NULL,
+	"ALTER TABLE step_mark ADD COLUMN step_count INTEGER NOT NULL DEFAULT 1;"
+	"ALTER TABLE step ADD COLUMN step_count INTEGER NOT NULL DEFAULT 1",
+};
 
 static int drop_views(struct tl_store *store, struct tl_error *err)
 {

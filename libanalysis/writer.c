@@ -53,8 +53,8 @@ static const char *const insert_sql[INSERT_COUNT] = {
 	[INSERT_CALL_SUMMARY] =
 		"INSERT INTO call_summary(source_id, thread_id, name_id, kind, "
 		"call_count, dur_sum, dur_min, dur_max) VALUES(?, ?, ?, ?, ?, ?, ?, ?)",
-	[INSERT_STEP_MARK] = "INSERT INTO step_mark(source_id, number, rank, ts, dur, detail) "
-			     "VALUES(?, ?, ?, ?, ?, ?)",
+	[INSERT_STEP_MARK] = "INSERT INTO step_mark(source_id, number, rank, ts, dur, step_count, "
+			     "detail) VALUES(?, ?, ?, ?, ?, ?, ?)",
 	[INSERT_LOG] = "INSERT INTO log(log_id, source_id, ts, line, level_id, text) VALUES(?, ?, "
 		       "?, ?, ?, ?)",
 	[INSERT_CLOCK_ANCHOR] = "INSERT INTO clock_anchor(source_id, realtime_ns, value_ns, "

@@ -478,7 +478,7 @@ static void fill(struct state *s, struct tl_event *ev)
 		break;
 	case TL_EVENT_STEP:
 		ev->step = (struct tl_event_step) { odd_i64(s), odd_i32(s), odd_i64(s),
-						    flag(s) ? "{}" : NULL };
+						    flag(s) ? "{}" : NULL, odd_i64(s) };
 		if (ev->step.duration_ns < 0)
 			ev->step.duration_ns = -1;
 		break;

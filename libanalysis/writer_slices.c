@@ -196,15 +196,16 @@ int tl_writer_counter(struct tl_writer *w, const struct tl_event *ev, struct tl_
 int tl_writer_step(struct tl_writer *w, const struct tl_event *ev, struct tl_error *err)
 {
 	const struct tl_event_step *s = &ev->step;
-	const int64_t values[5] = { w->source_id, s->number, s->rank, tl_writer_unix(w, ev->ts),
-				    s->duration_ns };
+	const int64_t values[6] = { w->source_id,   s->number,
+				    s->rank,	    tl_writer_unix(w, ev->ts),
+				    s->duration_ns, s->count > 1 ? s->count : 1 };
 	int ret = w->is_settled ? TL_OK : tl_writer_settle_sideband(w, err);
 
 	if (ret < 0)
 		return ret;
 	w->has_steps = true;
 	tl_writer_note_time(w, ev);
-	return tl_writer_put(w, INSERT_STEP_MARK, values, 5,
+	return tl_writer_put(w, INSERT_STEP_MARK, values, 6,
 			     (uint64_t)(s->rank < 0) << 2 | (uint64_t)!ev->has_ts << 3 |
 				     (uint64_t)(s->duration_ns < 0) << 4,
 			     s->detail, s->detail ? strlen(s->detail) : 0, err);
