@@ -269,6 +269,9 @@ static int leave_cpu(struct derivation *d, const struct happening *h, struct tl_
 		t->name_id = h->name_id;
 	if (t->state == STATE_RUNNING && t->cpu < 0)
 		t->cpu = h->cpu; /* a record began it without telling where */
+	/* it went from CPU to CPU, for which it must have been off both: until when is not known */
+	if (t->state == STATE_RUNNING && h->cpu >= 0 && t->cpu != h->cpu)
+		lose(d, t);
 	if (t->state == STATE_RUNNING)
 		ret = put_interval(d, t, h->ts, true, err);
 	else

@@ -18,7 +18,9 @@ import time
 # odd step that the machine made slow, but not of memory management.
 NO_CAUSE = {'no slow steps', 'user_code', 'cpu_other', 'cpu_kernel', 'cpu_unseen', 'interrupt', 'kernel', 'unknown'}
 EXPECTED = {
-    'compaction': ({'compaction'}, {'confirmed'}),
+    # what a huge page costs: compacting for it, and zeroing it, which takes long where the host must find
+    # the memory first; which of the two is more differs from run to run
+    'compaction': ({'compaction', 'huge_page_fault'}, {'confirmed'}),
     'khugepaged': ({'mmap_lock'}, {'confirmed'}),
     'lock': ({'futex'}, {'not supported'}),
     'storage': ({'storage'}, {'not supported'}),
@@ -72,12 +74,17 @@ def episode(document, truth):
     if not raised:
         return 'missed'
     costly = max(raised, key=lambda row: row['excess_ns'])
-    slow = [row for row in document['phases'] if row['series'] == 1 and row['kind'] == 'regression' and
+    slow = [row for row in document['phases'] if row['series'] == 1 and row['kind'] in ('regression', 'recovery') and
             costly['first_step'] <= row['first_step'] and row['last_step'] <= costly['last_step']]
-    # The checkpoint's step may belong to the episode, and so may the one in which all is put back.
-    first, last = (slow[0]['first_step'], slow[-1]['last_step']) if slow else (-1, -1)
-    begins = truth['checkpoint_step'] - STEP_TOLERANCE <= first <= truth['first_slow_step'] + STEP_TOLERANCE
-    ends = truth['last_slow_step'] - STEP_TOLERANCE <= last <= truth['last_slow_step'] + 1 + STEP_TOLERANCE
+    if not slow:
+        return 'elsewhere'
+    # The checkpoint's step may belong to the episode, and so may the one in which all is put back. What
+    # fades is a regression down to half of the peak, then a recovery: the cause ends in between.
+    fades = [row['last_step'] for row in slow if row['kind'] == 'regression'][-1:] or [slow[0]['first_step']]
+    begins = truth['checkpoint_step'] - STEP_TOLERANCE <= slow[0]['first_step'] <= \
+        truth['first_slow_step'] + STEP_TOLERANCE
+    ends = fades[0] <= truth['last_slow_step'] + 1 + STEP_TOLERANCE and \
+        truth['last_slow_step'] - STEP_TOLERANCE <= slow[-1]['last_step']
     return 'found' if begins and ends else 'elsewhere'
 
 

@@ -232,8 +232,11 @@ stage 'clocks, comparison with other programs, installation'
 if have python3; then
 	start 'clocks' scripts/check_clocks.py "$root/gcc/traceloom" 60
 	start 'order' scripts/check_order.py "$root/gcc/traceloom"
+	start 'explained' scripts/compare_explain.py "$root/gcc/traceloom" \
+		"${TRACELOOM_SHARED:-../shared}/oracle/stepstats_oracle.py" testdata/planted/*/job/..
 else
 	start 'order' echo 'ok - order # SKIP no python3'
+	start 'explained' echo 'ok - explained # SKIP no python3'
 	start 'clocks' echo 'ok - clocks # SKIP no python3'
 fi
 start 'demo' demo "$root/gcc/traceloom"
