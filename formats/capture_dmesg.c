@@ -1,6 +1,7 @@
 /*
- * capture_dmesg.c - the importer of the kernel's log as dmesg prints it (dmesg, dmesg -r): lines with
- * level and time. Its clock is the one that perf uses when not told otherwise.
+ * capture_dmesg.c - the importer of the kernel's log as dmesg prints it (dmesg, dmesg -r, dmesg -x):
+ * lines with level and time. Its clock is the one that perf uses when not told otherwise: printk and
+ * perf both ask the kernel's local_clock().
  */
 #include "capture.h"
 
@@ -11,8 +12,12 @@
 
 struct dmesg {
 	struct tl_input *in;
-	bool has_begun, has_time;
+	bool has_begun, has_ended, has_time;
 	int64_t last_ns;
+	/* of the message that a line without either goes on with */
+	bool has_message, message_has_time;
+	int message_level;
+	int64_t message_ns;
 };
 
 /* "<6>[   12.345678] text"; level -1, or no time: not there. */
@@ -25,6 +30,32 @@ struct kernel_line {
 
 static const char *const level_names[] = { "emerg",   "alert",	"crit", "err",
 					   "warning", "notice", "info", "debug" };
+
+/* "kern  :warn  : " of dmesg -x; returns how long it is, 0: not that. */
+static size_t parse_decoded(const char *text, size_t len, int *level)
+{
+	static const char *const words[] = { "emerg", "alert",	"crit", "err",
+					     "warn",  "notice", "info", "debug" };
+	struct capture_span rest = { text, len }, word;
+	const char *colon = memchr(text, ':', len < 16 ? len : 16);
+	size_t used;
+
+	if (!colon || colon == text || *text < 'a' || *text > 'z')
+		return 0;
+	used = (size_t)(colon - text) + 1;
+	rest = (struct capture_span) { text + used, len - used };
+	colon = memchr(rest.text, ':', rest.length < 16 ? rest.length : 16);
+	if (!colon || (size_t)(colon - text) + 2 >= len || colon[1] != ' ')
+		return 0;
+	rest.length = (size_t)(colon - rest.text);
+	word = capture_word(&rest);
+	for (int i = 0; i < 8; i++)
+		if (capture_is(word, words[i])) {
+			*level = i;
+			return (size_t)(colon - text) + 2;
+		}
+	return 0;
+}
 
 /* Returns false for what is no line of the kernel's log. */
 static bool parse_line(const char *text, size_t len, struct kernel_line *out)
@@ -42,6 +73,9 @@ static bool parse_line(const char *text, size_t len, struct kernel_line *out)
 		out->level = (int)(priority & 7);
 		rest.text += used + 2;
 		rest.length -= used + 2;
+	} else if (rest.length && (used = parse_decoded(rest.text, rest.length, &out->level)) > 0) {
+		rest.text += used;
+		rest.length -= used;
 	}
 	out->text = rest;
 	if (!rest.length || *rest.text != '[')
@@ -60,6 +94,12 @@ static bool parse_line(const char *text, size_t len, struct kernel_line *out)
 	return true;
 }
 
+/* Of a message of several lines dmesg indents all but the first, by as much as that has before its text. */
+static bool is_continuation(const char *text, size_t len)
+{
+	return len && (*text == ' ' || *text == '\t');
+}
+
 static int dmesg_probe(const uint8_t *head, size_t len)
 {
 	const char *at = (const char *)head, *end = at + len;
@@ -71,6 +111,10 @@ static int dmesg_probe(const uint8_t *head, size_t len)
 
 		if (!newline)
 			break;
+		if (good && is_continuation(at, (size_t)(newline - at))) {
+			at = newline + 1;
+			continue;
+		}
 		if (!parse_line(at, (size_t)(newline - at), &line))
 			return 0;
 		good++;
@@ -118,21 +162,48 @@ static int emit_clock(struct dmesg *d, struct tl_sink *sink, struct tl_error *er
 	return sink->emit(sink, &ev, err);
 }
 
+static int begin(struct tl_sink *sink, struct tl_error *err)
+{
+	struct tl_event ev = { .kind = TL_EVENT_META };
+
+	ev.meta.key = TL_META_RESOLUTION;
+	ev.meta.value = "1000"; /* six places, cut off */
+	return sink->emit(sink, &ev, err);
+}
+
+/* What a line without level or time has of the line before it. */
+static bool go_on(const struct dmesg *d, const struct tl_line *line, struct kernel_line *out)
+{
+	struct capture_span rest = { line->text, line->length };
+
+	if (!d->has_message || !is_continuation(rest.text, rest.length))
+		return false;
+	while (is_continuation(rest.text, rest.length)) {
+		rest.text++;
+		rest.length--;
+	}
+	*out = (struct kernel_line) { d->message_level, d->message_has_time, d->message_ns, rest };
+	return true;
+}
+
 static int dmesg_read(void *state, struct tl_sink *sink, struct tl_error *err)
 {
 	struct tl_event ev = { .kind = TL_EVENT_LOG };
 	struct dmesg *d = state;
 	struct kernel_line parsed;
 	struct tl_line line;
-	int ret = capture_line(d->in, &line, sink, err);
+	int ret = d->has_begun ? TL_OK : begin(sink, err);
 
-	if (ret == 0 && !d->has_begun) {
-		d->has_begun = true;
+	d->has_begun = true;
+	if (ret == TL_OK)
+		ret = capture_line(d->in, &line, sink, err);
+	if (ret == 0 && !d->has_ended) {
+		d->has_ended = true;
 		ret = emit_clock(d, sink, err);
 	}
 	if (ret <= 0)
 		return ret < 0 ? ret : TL_READ_END;
-	if (!parse_line(line.text, line.length, &parsed)) {
+	if (!parse_line(line.text, line.length, &parsed) && !go_on(d, &line, &parsed)) {
 		tl_fail_line(err, TL_FORMAT, line.number, "no line of a kernel log");
 		return TL_READ_SKIPPED;
 	}
@@ -142,6 +213,10 @@ static int dmesg_read(void *state, struct tl_sink *sink, struct tl_error *err)
 	ev.log.text = parsed.text.text;
 	ev.log.text_length = parsed.text.length;
 	ev.log.position = line.number;
+	d->has_message = true;
+	d->message_level = parsed.level;
+	d->message_has_time = parsed.has_time;
+	d->message_ns = parsed.time_ns;
 	if (parsed.has_time && (!d->has_time || parsed.time_ns > d->last_ns)) {
 		d->has_time = true;
 		d->last_ns = parsed.time_ns;

@@ -380,6 +380,51 @@ static void a_kernel_log_has_levels_and_times(void **state)
 	release(&t);
 }
 
+static void decoded_levels_are_levels(void **state)
+{
+	static const char text[] =
+		"kern  :info  : [    0.000001] a: b\nuser  :warn  : [    1.5] b\n"
+		"kern  :what  : [    2.0] c\n";
+	struct taken t;
+
+	(void)state;
+	import(&t, &capture_dmesg_importer, text);
+	HAS(t, "log ts=1000 level=\"info\" text=\"a: b\" line=1");
+	HAS(t, "log ts=1500000000 level=\"warning\" text=\"b\" line=2");
+	assert_int_equal(t.result.damaged, 1);
+	release(&t);
+}
+
+/* As kernels print where memory went, and dmesg indents it. */
+static void lines_of_one_message_have_its_time(void **state)
+{
+	static const char text[] = "  before all\n"
+				   "<6>[    1.000000] active:63\n"
+				   "                  unevictable:5\n"
+				   "\t  dirty:17\n"
+				   "what is not indented\n";
+	struct taken t;
+
+	(void)state;
+	assert_ptr_equal(probe("<6>[    1.000000] a\n    b\n"), &capture_dmesg_importer);
+	import(&t, &capture_dmesg_importer, text);
+	HAS(t, "log ts=1000000000 level=\"info\" text=\"unevictable:5\" line=3");
+	HAS(t, "log ts=1000000000 level=\"info\" text=\"dirty:17\" line=4");
+	/* the first and the last line */
+	assert_int_equal(t.result.damaged, 2);
+	release(&t);
+}
+
+static void times_of_a_kernel_log_are_whole_microseconds(void **state)
+{
+	struct taken t;
+
+	(void)state;
+	import(&t, &capture_dmesg_importer, "<6>[    0.000001] a\n");
+	HAS(t, "meta key=\"clock.resolution_ns\" value=\"1000\"");
+	release(&t);
+}
+
 static void plain_dmesg_has_no_levels(void **state)
 {
 	static const char text[] = "[    0.5] a\n[    1.5] b\n";
@@ -612,6 +657,9 @@ int main(void)
 		cmocka_unit_test(lines_of_no_known_file_are_damage),
 		cmocka_unit_test(lines_before_the_first_time_are_told),
 		cmocka_unit_test(a_kernel_log_has_levels_and_times),
+		cmocka_unit_test(decoded_levels_are_levels),
+		cmocka_unit_test(lines_of_one_message_have_its_time),
+		cmocka_unit_test(times_of_a_kernel_log_are_whole_microseconds),
 		cmocka_unit_test(plain_dmesg_has_no_levels),
 		cmocka_unit_test(the_manifest_tells_of_the_machine_and_what_is_missing),
 		cmocka_unit_test(a_capture_that_was_killed_is_told),

@@ -108,6 +108,8 @@ struct tl_task {
 /* Keys: hostname os_release arch cpu_desc cpuid cmdline recorder_version cpus_online
  * cpus_available memory_kib first_ts last_ts rank world_size target (all_cpus or tasks) ...; free
  * text, stored as it is. */
+#define TL_META_RESOLUTION "clock.resolution_ns" /* its times are multiples of that, cut off */
+
 struct tl_event_meta {
 	const char *key, *value;
 };

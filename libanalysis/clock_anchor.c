@@ -177,18 +177,46 @@ int64_t tl_clock_fit_residual(const struct tl_clock_fit *fit, int64_t first_ns, 
 struct pair {
 	int64_t source_id, reference_id;
 	int64_t first_ns, last_ns; /* of the source, on its own clock */
+	int64_t resolution_ns;	   /* what its times may be cut off by; 0: not said */
 };
 
-enum { PAIR_SOURCE, PAIR_REFERENCE, PAIR_FIRST, PAIR_LAST, PAIR_OFFSET, PAIR_SLOPE };
+enum {
+	PAIR_SOURCE,
+	PAIR_REFERENCE,
+	PAIR_FIRST,
+	PAIR_LAST,
+	PAIR_OFFSET,
+	PAIR_SLOPE,
+	PAIR_RESOLUTION
+};
 
 /* Wall clocks need no snapshots, and what has no time no clock. */
 static const char pair_sql[] =
 	"SELECT s.source_id AS source, r.source_id AS reference, s.first_ts AS first, "
-	"s.last_ts AS last, s.clock_offset_ns AS offset, s.clock_slope AS slope "
+	"s.last_ts AS last, s.clock_offset_ns AS offset, s.clock_slope AS slope, "
+	"(SELECT max(CAST(m.value AS INTEGER)) FROM source_meta m WHERE m.source_id = s.source_id "
+	"AND m.key = '" TL_META_RESOLUTION "') AS resolution "
 	"FROM source s JOIN source r ON r.host_id = s.host_id AND r.source_id <> s.source_id "
 	"WHERE s.first_ts NOT NULL AND s.clock_name NOT NULL AND s.clock_name <> 'realtime' "
 	"AND EXISTS(SELECT 1 FROM clock_anchor a WHERE a.source_id = r.source_id "
 	"AND a.clock = s.clock_name) ORDER BY s.source_id, r.source_id";
+
+/* More than a second is no resolution. */
+static int64_t resolution_of(struct tl_statement *st)
+{
+	int64_t resolution = tl_column_i64(st, PAIR_RESOLUTION);
+
+	return resolution > 0 && resolution <= INT64_C(1000000000) ? resolution : 0;
+}
+
+/* How far off times of the source may be. */
+static int64_t residual_of(const struct tl_clock_fit *fit, const struct pair *pair)
+{
+	int64_t residual = tl_clock_fit_residual(fit, pair->first_ns, pair->last_ns);
+
+	return residual < INT64_MAX - pair->resolution_ns ? residual + pair->resolution_ns
+							  : INT64_MAX;
+}
 
 static int load_pairs(struct tl_store *store, struct pair **pairs, size_t *count,
 		      struct tl_error *err)
@@ -196,7 +224,7 @@ static int load_pairs(struct tl_store *store, struct pair **pairs, size_t *count
 	struct tl_statement *st;
 	size_t capacity = 0;
 	int ret = tl_statement_open(&st, store, pair_sql,
-				    "source reference first last offset slope", err);
+				    "source reference first last offset slope resolution", err);
 
 	while (ret >= 0 && (ret = tl_statement_step(st, err)) > 0) {
 		struct tl_clock_line line = { tl_column_i64(st, PAIR_OFFSET),
@@ -207,7 +235,8 @@ static int load_pairs(struct tl_store *store, struct pair **pairs, size_t *count
 			(*pairs)[(*count)++] = (struct pair) {
 				tl_column_i64(st, PAIR_SOURCE), tl_column_i64(st, PAIR_REFERENCE),
 				tl_clock_source_time(line, tl_column_i64(st, PAIR_FIRST)),
-				tl_clock_source_time(line, tl_column_i64(st, PAIR_LAST))
+				tl_clock_source_time(line, tl_column_i64(st, PAIR_LAST)),
+				resolution_of(st)
 			};
 		ret = status < 0 ? status : ret;
 	}
@@ -260,7 +289,7 @@ static int put_claim(struct tl_store *store, const struct pair *pair,
 		.source_id = pair->source_id,
 		.method = TL_CLOCK_ANCHORED,
 		.line = fit->line,
-		.residual_ns = tl_clock_fit_residual(fit, pair->first_ns, pair->last_ns),
+		.residual_ns = residual_of(fit, pair),
 		.reference_id = pair->reference_id,
 		.match_count = -1,
 		.rival_ratio = -1,
@@ -287,7 +316,7 @@ static int claim_pair(struct tl_store *store, const struct pair *pair, int64_t *
 	int ret = load_anchors(store, pair, &anchors, &count, err);
 
 	if (ret == TL_OK && tl_clock_fit(anchors, count, &fit) && is_same_run(&fit, pair)) {
-		int64_t residual = tl_clock_fit_residual(&fit, pair->first_ns, pair->last_ns);
+		int64_t residual = residual_of(&fit, pair);
 
 		/* of several folders of one machine: the one that was recorded with it */
 		if (*best_residual < 0 || residual < *best_residual) {

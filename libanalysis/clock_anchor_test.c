@@ -326,6 +326,28 @@ static void outside_of_the_snapshots_the_residual_grows(void **state)
 	assert_int_equal(value("SELECT clock_residual_ns FROM source WHERE source_id = 2"), 3300);
 }
 
+static void what_times_are_cut_off_by_is_in_the_residual(void **state)
+{
+	struct tl_writer *writer;
+	struct tl_event ev = { .kind = TL_EVENT_META };
+
+	(void)state;
+	import_snapshots("a", 0, 20, 600);
+	writer = begin("log", "a");
+	ev.meta = (struct tl_event_meta) { TL_META_RESOLUTION, "1000" };
+	emit(writer, &ev);
+	ev = (struct tl_event) { .kind = TL_EVENT_CLOCK };
+	ev.clock = (struct tl_event_clock) { "sched_clock", TL_CLOCK_ASSUMED, 5, -1, "why" };
+	emit(writer, &ev);
+	ev = (struct tl_event) { .kind = TL_EVENT_LOG, .has_ts = true, .ts = BOOT + 5 * S };
+	ev.log.text = "x";
+	ev.log.text_length = 1;
+	emit(writer, &ev);
+	end(writer);
+	settle();
+	assert_int_equal(value("SELECT clock_residual_ns FROM source WHERE source_id = 2"), 1300);
+}
+
 static void what_is_exact_stays_exact(void **state)
 {
 	(void)state;
@@ -365,6 +387,7 @@ int main(void)
 		ON_A_CASE(other_clocks_are_left_alone),
 		ON_A_CASE(recordings_of_another_time_are_left_alone),
 		ON_A_CASE(outside_of_the_snapshots_the_residual_grows),
+		ON_A_CASE(what_times_are_cut_off_by_is_in_the_residual),
 		ON_A_CASE(what_is_exact_stays_exact),
 		ON_A_CASE(of_two_folders_the_one_recorded_with_it_counts),
 	};

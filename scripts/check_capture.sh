@@ -281,6 +281,21 @@ fi
 	expect 0 "$program" import -q -o reverse.db whole/clocks.txt
 	sql reverse.db "$mapping" | diff forwards -
 } | verdict 'in whichever order they are imported, clocks are mapped alike'
+# What the kernel logs is on perf's clock; here it is logged between two readings of the wall clock.
+if [ -w /dev/kmsg ]; then
+	{
+		expect 0 "$capture" --no-perf -q -o kernel -- sh -c \
+			"sleep 1; $work/bin/traceloom-clocks --stamp >before; echo '<6>hello from $work' >/dev/kmsg; $work/bin/traceloom-clocks --stamp >after; sleep 1"
+		expect 0 "$program" import -q -o kernel.db kernel
+		expect 0 "$program" align kernel.db
+		sql kernel.db "SELECT l.ts - $(tr -d . <before), $(tr -d . <after) - l.ts, clock_residual_ns, clock_method
+			FROM log l JOIN source USING (source_id) WHERE l.text = 'hello from $work'" >found
+		awk -F'|' '$1 + $3 < 0 || $2 + $3 < 0 || $3 < 1000 || $3 > 100000 || $4 != "anchored" { print }
+			END { if (NR != 1) print NR " lines" }' found
+	} | verdict 'lines of the kernel log are on the clock'
+else
+	echo 'ok - lines of the kernel log # SKIP /dev/kmsg cannot be written'
+fi
 # The name that traceloom-clocks took: when it says so, and when perf saw it.
 {
 	differences=$(sql whole.db "SELECT abs(n.ts - l.ts) || ' ' || p.clock_residual_ns FROM log l JOIN string s ON s.text = l.text
