@@ -1,7 +1,8 @@
 /*
  * clock_load.c - a program whose system calls are of many kinds and lengths, for recordings by which
  * the matching of clocks is judged: `clock_load load STEPS` works in three threads; `clock_load mark
- * COUNT` reads the wall clock right before and after a call that a recorder sees, and prints the times.
+ * COUNT [PAUSE_US]` reads the wall clock right before and after a call that a recorder sees, and prints
+ * the times; `clock_load doze COUNT` does little, at uneven times, for recordings of hours.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -112,7 +113,7 @@ static int64_t now_ns(void)
 	return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
 }
 
-static void mark(int count)
+static void mark(int count, useconds_t pause_us)
 {
 	for (int i = 0; i < count; i++) {
 		int64_t before, after;
@@ -122,7 +123,25 @@ static void mark(int count)
 		after = now_ns();
 		printf("%lld %lld\n", (long long)before, (long long)after);
 		fflush(stdout);
-		usleep(5000);
+		usleep(pause_us);
+	}
+}
+
+static void doze(int count)
+{
+	unsigned seed = 3;
+	char buffer[512];
+
+	for (int i = 0; i < count; i++) {
+		long us = 50000 + rand_r(&seed) % 1500000;
+		struct timespec t = { us / 1000000, us % 1000000 * 1000 };
+		int fd = open("/proc/self/stat", O_RDONLY);
+
+		if (read(fd, buffer, sizeof(buffer)) < 0)
+			return;
+		close(fd);
+		syscall(SYS_getppid);
+		nanosleep(&t, NULL);
 	}
 }
 
@@ -130,11 +149,15 @@ int main(int argc, char **argv)
 {
 	pthread_t threads[3];
 
-	if (argc != 3)
+	if (argc < 3 || argc > 4)
 		return 2;
 	steps = atoi(argv[2]);
 	if (!strcmp(argv[1], "mark")) {
-		mark(steps);
+		mark(steps, argc > 3 ? (useconds_t)atoi(argv[3]) : 5000);
+		return 0;
+	}
+	if (!strcmp(argv[1], "doze")) {
+		doze(steps);
 		return 0;
 	}
 	if (pipe(pipe_fds) < 0)
