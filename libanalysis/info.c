@@ -471,6 +471,55 @@ static int answer_count(struct loading *l, const char *question, const char *sql
 	return add_answer(l, question, count != 0, text, err);
 }
 
+/* May the device be looked at, step by step? */
+static int answer_breakdown(struct loading *l, struct tl_error *err)
+{
+	int64_t steps, work, tables = 0;
+	int ret = tl_store_value(l->store, "SELECT count(*) FROM step", 0, &steps, err);
+
+	if (ret == TL_OK)
+		ret = tl_store_value(
+			l->store,
+			"SELECT count(*) FROM track k WHERE k.kind = 'device' AND EXISTS "
+			"(SELECT 1 FROM slice a WHERE a.track_id = k.track_id AND a.class IN "
+			"(4, 5, 6))",
+			0, &work, err);
+	if (ret == TL_OK && !work)
+		ret = tl_store_value(l->store,
+				     "SELECT count(*) FROM step_mark WHERE "
+				     "json_extract(detail, '$.computing_ns') IS NOT NULL",
+				     0, &tables, err);
+	if (ret < 0)
+		return ret;
+	return add_answer(
+		l, "device in each step", steps && (work || tables),
+		!steps ? "no training steps"
+		: work ? "work of devices was recorded, and there are steps"
+		: tables
+			? "a table splits the steps"
+			: "no work of devices: profile with ProfilerActivity.CUDA, NPU or the like, "
+			  "too",
+		err);
+}
+
+/* What a profiler or a training program told. */
+static int load_step_answers(struct loading *l, struct tl_error *err)
+{
+	int ret = answer_count(
+		l, "training steps", "SELECT count(*) FROM step", "known, from profilers and logs",
+		"no steps: import a training log, or a profiler's trace with a schedule "
+		"and prof.step()",
+		err);
+
+	if (ret == TL_OK)
+		ret = answer_breakdown(l, err);
+	if (ret == TL_OK) /* they are numbered from 1, and none is taken away */
+		ret = answer_count(l, "profiler spans", "SELECT max(slice_id) FROM slice",
+				   "spans and moments were recorded by profilers",
+				   "no profiler's trace", err);
+	return ret;
+}
+
 static int answer_windows(struct loading *l, struct tl_error *err)
 {
 	bool is_complete = l->info->source_count > 0, has_times = l->info->has_times;
@@ -537,6 +586,8 @@ static int load_answers(struct loading *l, struct tl_error *err)
 			"vmscan:mm_vmscan_direct_reclaim_begin -e "
 			"vmscan:mm_vmscan_direct_reclaim_end",
 			err);
+	if (ret == TL_OK)
+		ret = load_step_answers(l, err);
 	if (ret == TL_OK)
 		ret = answer_windows(l, err);
 	return ret < 0 ? ret : answer_wall_clock(l, err);
