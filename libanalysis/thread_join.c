@@ -600,6 +600,14 @@ static const char follow[] = FOLLOW("sample", "thread_id", OF_EVENT("sample")) F
 	" = " table "." key " AND l." column " NOT NULL ORDER BY s.size_bytes, s.fingerprint, " \
 	"s.path, s.source_id, l.rowid LIMIT 1)"
 
+/* A name that was taken at a known time outranks those that a source found: the last such counts. */
+#define LAST_NAMES                                                                                 \
+	"UPDATE thread SET name_id = n.name_id FROM (SELECT n.thread_id, n.name_id, row_number() " \
+	"OVER (PARTITION BY n.thread_id ORDER BY n.ts DESC, s.size_bytes, s.fingerprint, s.path, " \
+	"s.source_id, n.rowid DESC) AS place FROM thread_name n JOIN source s USING (source_id) "  \
+	"WHERE n.ts NOT NULL AND s.clock_residual_ns NOT NULL) n "                                 \
+	"WHERE n.thread_id = thread.thread_id AND n.place = 1;"
+
 static const char derive[] =
 	"DELETE FROM thread WHERE thread_id NOT IN (SELECT thread_id FROM thread_life);"
 	"INSERT OR IGNORE INTO thread(thread_id, process_id, tid) "
@@ -609,7 +617,7 @@ static const char derive[] =
 	"last FROM thread_life GROUP BY thread_id) l WHERE l.thread_id = thread.thread_id;"
 	"UPDATE thread SET name_id = " FIRST(
 		"thread", "thread_id",
-		"name_id") ";"
+		"name_id") ";" LAST_NAMES
 			   "DELETE FROM process WHERE process_id NOT IN (SELECT process_id FROM thread_life) AND "
 			   "process_id NOT IN (SELECT parent_process_id FROM thread_life WHERE parent_process_id NOT "
 			   "NULL);"

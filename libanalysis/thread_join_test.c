@@ -43,7 +43,7 @@ static int64_t value(const char *sql)
 
 /* What is in every source of these tests: thread 7 of process 7, from `first` to `last`. */
 struct content {
-	const char *path, *host, *boot, *thread_name;
+	const char *path, *host, *boot, *thread_name, *found_name;
 	enum tl_clock_method method;
 	int64_t offset, residual; /* of the clock */
 	int64_t first, last;	  /* own time */
@@ -82,6 +82,12 @@ static void import(const struct content *c)
 		ev = (struct tl_event) { .kind = TL_EVENT_FORK, .has_ts = true, .ts = c->born };
 		ev.fork.child = task;
 		ev.fork.parent = (struct tl_task) { 7, 6 };
+		emit(sink, &ev);
+	}
+	if (c->found_name) { /* it had that when looked at */
+		ev = (struct tl_event) { .kind = TL_EVENT_COMM, .ts = INT64_MIN };
+		ev.comm.task = task;
+		ev.comm.name = c->found_name;
 		emit(sink, &ev);
 	}
 	if (c->thread_name) {
@@ -276,6 +282,44 @@ static void other_processes_have_other_threads(void **state)
 	assert_int_equal(threads(), 2);
 }
 
+/* A manifest has what the process was called before it executed the job. */
+static void a_name_that_was_taken_later_outranks_one_that_was_found(void **state)
+{
+	struct content found = base, taken = base;
+
+	(void)state;
+	found.found_name = "sh";
+	taken.path = "b";
+	taken.found_name = "sh";
+	taken.thread_name = "train";
+	import(&taken);
+	import(&found);
+	assert_int_equal(threads(), 1);
+	assert_int_equal(
+		value("SELECT text = 'train' FROM thread JOIN string ON string_id = name_id "
+		      "WHERE tid = 7"),
+		1);
+}
+
+static void of_names_that_were_taken_the_last_counts(void **state)
+{
+	struct content early = base, late = base;
+
+	(void)state;
+	early.found_name = late.found_name = "sh";
+	early.thread_name = "early";
+	late.path = "b";
+	late.thread_name = "late";
+	late.first += SECOND;
+	import(&late);
+	import(&early);
+	assert_int_equal(threads(), 1);
+	assert_int_equal(
+		value("SELECT text = 'late' FROM thread JOIN string ON string_id = name_id "
+		      "WHERE tid = 7"),
+		1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -290,6 +334,8 @@ int main(void)
 		TEST(a_number_used_again_is_another_thread),
 		TEST(threads_are_one_when_the_clock_becomes_known),
 		TEST(other_processes_have_other_threads),
+		TEST(a_name_that_was_taken_later_outranks_one_that_was_found),
+		TEST(of_names_that_were_taken_the_last_counts),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
