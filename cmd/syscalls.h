@@ -18,6 +18,36 @@ struct syscalls_layout {
 int syscalls_print(struct tl_store *store, struct tl_syscalls *calls,
 		   const struct syscalls_layout *layout, struct tl_error *err);
 
+/* ---- tables (syscalls_print.c, syscalls_single.c) ---- */
+
+enum { SYSCALLS_SUM_COLUMNS = 20 };
+
+struct syscalls_printing {
+	struct tl_store *store;
+	struct tl_syscalls *calls;
+	const struct syscalls_layout *layout;
+	struct output *output;
+	struct column chosen[SYSCALLS_SUM_COLUMNS]; /* of the table of sums */
+};
+
+static inline const struct tl_syscall_thread *syscalls_thread_of(const struct syscalls_printing *p,
+								 uint32_t index)
+{
+	return &p->calls->threads[index];
+}
+
+static inline bool syscalls_is_cut(const struct syscalls_printing *p, size_t row)
+{
+	return p->layout->top && row >= p->layout->top;
+}
+
+/* A title, and how much of the table is shown where it is cut. Returns buf. */
+const char *syscalls_title(const struct syscalls_printing *p, char *buf, size_t size,
+			   const char *title, size_t rows);
+bool syscalls_is_idle_wait(const struct tl_syscall_sum *sum);
+int syscalls_print_longest(struct syscalls_printing *p, struct tl_error *err);
+int syscalls_print_opens(struct syscalls_printing *p, struct tl_error *err);
+
 /* ---- words (syscalls_words.c) ---- */
 
 /* The answer in a sentence; in two, if calls hang besides. */

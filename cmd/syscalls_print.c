@@ -10,21 +10,13 @@
 
 #include "memory.h"
 
-enum { BAR_WIDTH = 40, ARGUMENTS_SHOWN = 60, HISTOGRAM_CALLS = 5, SUM_COLUMNS = 20 };
+enum { BAR_WIDTH = 40, HISTOGRAM_CALLS = 5 };
 
 #define COARSE_NS 1000000 /* units of logs from here on are worth a word */
 
-struct print {
-	struct tl_store *store;
-	struct tl_syscalls *calls;
-	const struct syscalls_layout *layout;
-	struct output *output;
-	struct column chosen[SUM_COLUMNS]; /* of the table of sums */
-};
-
 /* ---- words ---------------------------------------------------------------------------------------- */
 
-static int print_text(struct print *p, struct tl_text *text, struct tl_error *err)
+static int print_text(struct syscalls_printing *p, struct tl_text *text, struct tl_error *err)
 {
 	int ret = text->failed || !text->data ? tl_fail(err, TL_NOMEM, "out of memory")
 					      : output_text(p->output, text->data, err);
@@ -33,7 +25,7 @@ static int print_text(struct print *p, struct tl_text *text, struct tl_error *er
 	return ret;
 }
 
-static int print_headline(struct print *p, struct tl_error *err)
+static int print_headline(struct syscalls_printing *p, struct tl_error *err)
 {
 	struct tl_text text = { 0 };
 
@@ -43,21 +35,11 @@ static int print_headline(struct print *p, struct tl_error *err)
 
 /* ---- what several tables hold ------------------------------------------------------------------ */
 
-static const struct tl_syscall_thread *thread_of(const struct print *p, uint32_t index)
-{
-	return &p->calls->threads[index];
-}
-
-static bool is_cut(const struct print *p, size_t row)
-{
-	return p->layout->top && row >= p->layout->top;
-}
-
 /* A title, and how much of the table is shown where it is cut. */
-static const char *title_of(const struct print *p, char *buf, size_t size, const char *title,
-			    size_t rows)
+const char *syscalls_title(const struct syscalls_printing *p, char *buf, size_t size,
+			   const char *title, size_t rows)
 {
-	if (is_cut(p, rows - 1) && rows)
+	if (syscalls_is_cut(p, rows - 1) && rows)
 		snprintf(buf, size, "%s (%zu of %zu)", title, p->layout->top, rows);
 	else
 		snprintf(buf, size, "%s", title);
@@ -87,14 +69,14 @@ static const struct column outlier_columns[] = {
 	{ "doubt", "because", COLUMN_TEXT, false }, /* of the suspects */
 };
 
-static int print_outlier_rows(struct print *p, const struct tl_syscall_outlier *rows, size_t count,
-			      struct tl_error *err)
+static int print_outlier_rows(struct syscalls_printing *p, const struct tl_syscall_outlier *rows,
+			      size_t count, struct tl_error *err)
 {
 	int ret = TL_OK;
 
-	for (size_t i = 0; i < count && !is_cut(p, i) && ret == TL_OK; i++) {
+	for (size_t i = 0; i < count && !syscalls_is_cut(p, i) && ret == TL_OK; i++) {
 		const struct tl_syscall_outlier *o = &rows[i];
-		const struct tl_syscall_thread *t = thread_of(p, o->thread);
+		const struct tl_syscall_thread *t = syscalls_thread_of(p, o->thread);
 		const struct cell cells[] = {
 			cell_integer(o->cost_ns),
 			cell_text(t->name),
@@ -121,30 +103,31 @@ static int print_outlier_rows(struct print *p, const struct tl_syscall_outlier *
 	return ret;
 }
 
-static int print_outliers(struct print *p, struct tl_error *err)
+static int print_outliers(struct syscalls_printing *p, struct tl_error *err)
 {
 	const struct tl_syscalls *c = p->calls;
 	char title[200];
-	int ret =
-		output_table(p->output, "outliers",
-			     title_of(p, title, sizeof(title),
-				      "Outliers: calls beyond what is usual, by the time they cost",
-				      c->outlier_count),
-			     outlier_columns, COUNT(outlier_columns) - 1, err);
+	int ret = output_table(
+		p->output, "outliers",
+		syscalls_title(p, title, sizeof(title),
+			       "Outliers: calls beyond what is usual, by the time they cost",
+			       c->outlier_count),
+		outlier_columns, COUNT(outlier_columns) - 1, err);
 
 	return ret == TL_OK ? print_outlier_rows(p, c->outliers, c->outlier_count, err) : ret;
 }
 
-static int print_suspects(struct print *p, struct tl_error *err)
+static int print_suspects(struct syscalls_printing *p, struct tl_error *err)
 {
 	const struct tl_syscalls *c = p->calls;
 	char title[200];
-	int ret = output_table(p->output, "suspects",
-			       title_of(p, title, sizeof(title),
-					"Slow calls that may have their reason, by the time they "
-					"cost: no outliers",
-					c->suspect_count),
-			       outlier_columns, COUNT(outlier_columns), err);
+	int ret = output_table(
+		p->output, "suspects",
+		syscalls_title(p, title, sizeof(title),
+			       "Slow calls that may have their reason, by the time they "
+			       "cost: no outliers",
+			       c->suspect_count),
+		outlier_columns, COUNT(outlier_columns), err);
 
 	return ret == TL_OK ? print_outlier_rows(p, c->suspects, c->suspect_count, err) : ret;
 }
@@ -178,7 +161,7 @@ static void draw_bucket(struct tl_text *out, const struct histogram *h, uint32_t
 			       : "");
 }
 
-static int draw(struct print *p, const struct histogram *h, struct tl_error *err)
+static int draw(struct syscalls_printing *p, const struct histogram *h, struct tl_error *err)
 {
 	struct tl_text text = { 0 };
 	uint64_t most = 0;
@@ -193,13 +176,13 @@ static int draw(struct print *p, const struct histogram *h, struct tl_error *err
 }
 
 /* Most of its time means nothing. */
-static bool is_idle_wait(const struct tl_syscall_sum *sum)
+bool syscalls_is_idle_wait(const struct tl_syscall_sum *sum)
 {
 	return sum->idle_ns > 0 && (double)sum->idle_ns >= 0.5 * (double)sum->total_ns;
 }
 
 /* Of the worst outliers; where there are none, of the calls that took most time. */
-static int draw_histograms(struct print *p, struct tl_error *err)
+static int draw_histograms(struct syscalls_printing *p, struct tl_error *err)
 {
 	const struct tl_syscalls *c = p->calls;
 	size_t drawn = 0;
@@ -225,7 +208,7 @@ static int draw_histograms(struct print *p, struct tl_error *err)
 			s->bucket_count, s->buckets, 0,		s->timed_count
 		};
 
-		if (is_idle_wait(s) || s->timed_count < HISTOGRAM_CALLS)
+		if (syscalls_is_idle_wait(s) || s->timed_count < HISTOGRAM_CALLS)
 			continue;
 		ret = draw(p, &h, err);
 		drawn++;
@@ -242,15 +225,15 @@ static const struct column histogram_columns[] = {
 };
 
 /* For machines: all of them. */
-static int list_histograms(struct print *p, struct tl_error *err)
+static int list_histograms(struct syscalls_printing *p, struct tl_error *err)
 {
 	const struct tl_syscalls *c = p->calls;
 	int ret = output_table(p->output, "histograms", NULL, histogram_columns,
 			       COUNT(histogram_columns), err);
 
-	for (size_t i = 0; i < c->sum_count && !is_cut(p, i); i++) {
+	for (size_t i = 0; i < c->sum_count && !syscalls_is_cut(p, i); i++) {
 		const struct tl_syscall_sum *s = &c->sums[i];
-		const struct tl_syscall_thread *t = thread_of(p, s->thread);
+		const struct tl_syscall_thread *t = syscalls_thread_of(p, s->thread);
 
 		for (uint32_t k = 0; k < s->bucket_count && ret == TL_OK; k++) {
 			uint32_t bucket = s->first_bucket + k;
@@ -268,7 +251,7 @@ static int list_histograms(struct print *p, struct tl_error *err)
 
 /* ---- sums ----------------------------------------------------------------------------------------- */
 
-static const struct column sum_columns[SUM_COLUMNS] = {
+static const struct column sum_columns[SYSCALLS_SUM_COLUMNS] = {
 	{ "total_ns", "total", COLUMN_DURATION, false },
 	{ "share_ratio", "share", COLUMN_RATIO, false },
 	{ "thread", "thread", COLUMN_TEXT, false },
@@ -309,7 +292,7 @@ static void choose_sum_columns(const struct tl_syscalls *c, struct column *colum
 			columns[i].is_detail = false;
 }
 
-static int print_sums(struct print *p, struct tl_error *err)
+static int print_sums(struct syscalls_printing *p, struct tl_error *err)
 {
 	const struct tl_syscalls *c = p->calls;
 	char title[300];
@@ -318,17 +301,17 @@ static int print_sums(struct print *p, struct tl_error *err)
 	choose_sum_columns(c, p->chosen);
 	ret = output_table(
 		p->output, "calls",
-		title_of(
+		syscalls_title(
 			p, title, sizeof(title),
 			"Calls of each thread, by the time they took without idle waits. share: of "
 			"the time from the thread's first call to the end of its last; idle: of "
 			"the total, in idle waits",
 			c->sum_count),
-		p->chosen, SUM_COLUMNS, err);
+		p->chosen, SYSCALLS_SUM_COLUMNS, err);
 
-	for (size_t i = 0; i < c->sum_count && !is_cut(p, i) && ret == TL_OK; i++) {
+	for (size_t i = 0; i < c->sum_count && !syscalls_is_cut(p, i) && ret == TL_OK; i++) {
 		const struct tl_syscall_sum *s = &c->sums[i];
-		const struct tl_syscall_thread *t = thread_of(p, s->thread);
+		const struct tl_syscall_thread *t = syscalls_thread_of(p, s->thread);
 		bool is_timed = s->timed_count > 0;
 		const struct cell cells[] = {
 			is_timed ? cell_integer(s->total_ns) : cell_unknown(),
@@ -359,157 +342,6 @@ static int print_sums(struct print *p, struct tl_error *err)
 	return ret;
 }
 
-/* ---- the longest calls ------------------------------------------------------------------------------ */
-
-struct long_call {
-	struct tl_syscall_one *one;
-	const char *name;
-	uint32_t thread;
-};
-
-static const struct column long_columns[] = {
-	{ "begin_ns", "begin", COLUMN_TIME, false },
-	{ "duration_ns", "duration", COLUMN_DURATION, false },
-	{ "pid", "pid", COLUMN_INTEGER, true },
-	{ "tid", "tid", COLUMN_INTEGER, false },
-	{ "call", "call", COLUMN_TEXT, false },
-	{ "operation", "operation", COLUMN_TEXT, false },
-	{ "result", "result", COLUMN_INTEGER, false },
-	{ "error", "error", COLUMN_TEXT, false },
-	{ "step", "step", COLUMN_INTEGER, true },
-	{ "step_class", "step is", COLUMN_TEXT, true },
-	{ "path", "path", COLUMN_TEXT, true },
-	{ "line", "line", COLUMN_INTEGER, false },
-	{ "arguments", "arguments", COLUMN_TEXT, false },
-	{ "arguments_length", "of bytes", COLUMN_INTEGER, true }, /* more than there are: cut */
-};
-
-static int by_duration(const void *left, const void *right)
-{
-	const struct long_call *a = left, *b = right;
-
-	if (a->one->duration_ns != b->one->duration_ns)
-		return a->one->duration_ns > b->one->duration_ns ? -1 : 1;
-	if (a->one->ts != b->one->ts)
-		return a->one->ts < b->one->ts ? -1 : 1;
-	return a->thread < b->thread ? -1 : a->thread > b->thread;
-}
-
-static int add_list(struct long_call **list, size_t *count, size_t *capacity,
-		    struct tl_syscall_one *ones, size_t n, const char *name, uint32_t thread,
-		    struct tl_error *err)
-{
-	int ret = tl_grow(list, capacity, *count + n, err);
-
-	for (size_t i = 0; i < n && ret == TL_OK; i++)
-		(*list)[(*count)++] = (struct long_call) { &ones[i], name, thread };
-	return ret;
-}
-
-/* "..." behind what is not all of it, whoever cut it. */
-static const char *cut_arguments(char buf[ARGUMENTS_SHOWN + sizeof("...")], const char *text,
-				 int64_t full_length)
-{
-	size_t length = strlen(text), shown = length < ARGUMENTS_SHOWN ? length : ARGUMENTS_SHOWN;
-
-	memcpy(buf, text, shown);
-	memcpy(buf + shown, "...", sizeof("..."));
-	if (full_length <= (int64_t)shown)
-		buf[shown] = '\0';
-	return buf;
-}
-
-static int print_long_row(struct print *p, const struct long_call *call, struct tl_error *err)
-{
-	const struct tl_syscall_thread *t = thread_of(p, call->thread);
-	const struct tl_syscall_one *one = call->one;
-	bool is_machine = p->layout->format.is_json || p->layout->format.is_csv;
-	char arguments[ARGUMENTS_SHOWN + sizeof("...")];
-	const struct cell cells[] = {
-		one->has_ts ? cell_integer(one->ts) : cell_unknown(),
-		cell_integer(one->duration_ns),
-		cell_id(t->pid),
-		cell_id(t->tid),
-		cell_text(call->name),
-		cell_text(one->operation),
-		one->has_result ? cell_integer(one->result) : cell_unknown(),
-		cell_text(one->error),
-		one->has_step ? cell_integer(one->step) : cell_unknown(),
-		cell_text(one->step_class),
-		cell_text(one->path),
-		one->line ? cell_integer(one->line) : cell_unknown(),
-		cell_text(is_machine || !one->arguments ? one->arguments
-							: cut_arguments(arguments, one->arguments,
-									one->arguments_length)),
-		one->arguments ? cell_integer(one->arguments_length) : cell_unknown(),
-	};
-
-	return output_row(p->output, cells, err);
-}
-
-static int look_up(struct print *p, const struct long_call *list, size_t count,
-		   struct tl_error *err)
-{
-	struct tl_syscall_one **ones = tl_alloc(count, sizeof(*ones), err);
-	int ret = ones ? TL_OK : TL_NOMEM;
-
-	for (size_t i = 0; i < count && ret == TL_OK; i++)
-		ones[i] = list[i].one;
-	if (ret == TL_OK)
-		ret = tl_syscalls_look_up(p->store, p->calls, ones, count, err);
-	free(ones);
-	return ret;
-}
-
-static int print_list(struct print *p, const char *key, const char *title, struct long_call *list,
-		      size_t count, struct tl_error *err)
-{
-	size_t top = p->layout->top;
-	int ret = output_table(p->output, key, title, long_columns, COUNT(long_columns), err);
-
-	if (count)
-		qsort(list, count, sizeof(*list), by_duration);
-	count = top && count > top ? top : count;
-	if (ret == TL_OK)
-		ret = look_up(p, list, count, err);
-	for (size_t i = 0; i < count && ret == TL_OK; i++)
-		ret = print_long_row(p, &list[i], err);
-	return ret;
-}
-
-static int print_longest(struct print *p, struct tl_error *err)
-{
-	const struct tl_syscalls *c = p->calls;
-	bool is_machine = p->layout->format.is_json || p->layout->format.is_csv;
-	struct long_call *list = NULL;
-	size_t count = 0, capacity = 0;
-	int ret = TL_OK;
-
-	for (size_t i = 0; i < c->outlier_count && !is_cut(p, i) && ret == TL_OK; i++) {
-		const struct tl_syscall_outlier *o = &c->outliers[i];
-
-		ret = add_list(&list, &count, &capacity, o->longest, o->longest_count, o->name,
-			       o->thread, err);
-	}
-	if (ret == TL_OK && (count || is_machine))
-		ret = print_list(p, "outlier_calls", "Slowest calls among the outliers", list,
-				 count, err);
-	count = 0;
-	for (size_t i = 0; i < c->sum_count && ret == TL_OK; i++) {
-		const struct tl_syscall_sum *s = &c->sums[i];
-
-		if (!is_machine && is_idle_wait(s))
-			continue;
-		ret = add_list(&list, &count, &capacity, s->longest, s->longest_count, s->name,
-			       s->thread, err);
-	}
-	if (ret == TL_OK && (is_machine || (count && !c->outlier_count)))
-		ret = print_list(p, "longest_calls", "Longest calls, without idle waits", list,
-				 count, err);
-	free(list);
-	return ret;
-}
-
 /* ---- idle waits ----------------------------------------------------------------------------------- */
 
 static const struct column wait_columns[] = {
@@ -525,7 +357,7 @@ static const struct column wait_columns[] = {
 	{ "is_idle_thread", "idle thread", COLUMN_FLAG, false },
 };
 
-static int print_waits(struct print *p, struct tl_error *err)
+static int print_waits(struct syscalls_printing *p, struct tl_error *err)
 {
 	const struct tl_syscalls *c = p->calls;
 	char title[200], shown[280];
@@ -537,11 +369,11 @@ static int print_waits(struct print *p, struct tl_error *err)
 		 c->idle_thread_count, c->idle_thread_count == 1 ? "" : "s",
 		 c->idle_thread_count == 1 ? "s" : "");
 	ret = output_table(p->output, "idle_waits",
-			   title_of(p, shown, sizeof(shown), title, c->wait_count), wait_columns,
-			   COUNT(wait_columns), err);
-	for (size_t i = 0; i < c->wait_count && !is_cut(p, i) && ret == TL_OK; i++) {
+			   syscalls_title(p, shown, sizeof(shown), title, c->wait_count),
+			   wait_columns, COUNT(wait_columns), err);
+	for (size_t i = 0; i < c->wait_count && !syscalls_is_cut(p, i) && ret == TL_OK; i++) {
 		const struct tl_syscall_wait *w = &c->waits[i];
-		const struct tl_syscall_thread *t = thread_of(p, w->thread);
+		const struct tl_syscall_thread *t = syscalls_thread_of(p, w->thread);
 		const struct cell cells[] = {
 			cell_integer(w->total_ns),
 			cell_text(t->name),
@@ -553,62 +385,6 @@ static int print_waits(struct print *p, struct tl_error *err)
 			cell_integer((int64_t)w->timer_count),
 			cell_real(t->wait_ratio),
 			cell_flag(w->is_idle),
-		};
-
-		ret = output_row(p->output, cells, err);
-	}
-	return ret;
-}
-
-/* ---- calls without an end --------------------------------------------------------------------------- */
-
-static const struct column open_columns[] = {
-	{ "age_ns", "age", COLUMN_DURATION, false },
-	{ "begin_ns", "begin", COLUMN_TIME, false },
-	{ "thread", "thread", COLUMN_TEXT, false },
-	{ "pid", "pid", COLUMN_INTEGER, true },
-	{ "tid", "tid", COLUMN_INTEGER, false },
-	{ "call", "call", COLUMN_TEXT, false },
-	{ "operation", "operation", COLUMN_TEXT, false },
-	{ "outcome", "is", COLUMN_TEXT, false },
-	{ "is_wait", "waits", COLUMN_FLAG, false },
-	{ "is_hanging", "hangs", COLUMN_FLAG, false },
-	{ "path", "path", COLUMN_TEXT, true },
-	{ "line", "line", COLUMN_INTEGER, false },
-	{ "arguments", "arguments", COLUMN_TEXT, true },
-	{ "arguments_length", "of bytes", COLUMN_INTEGER, true },
-};
-
-static int print_opens(struct print *p, struct tl_error *err)
-{
-	const struct tl_syscalls *c = p->calls;
-	char title[200];
-	int ret = output_table(
-		p->output, "open_calls",
-		title_of(p, title, sizeof(title),
-			 "Calls that were not seen to end: those that hang, other ones, "
-			 "then those that wait; each by how long they went on",
-			 c->open_count),
-		open_columns, COUNT(open_columns), err);
-
-	for (size_t i = 0; i < c->open_count && !is_cut(p, i) && ret == TL_OK; i++) {
-		const struct tl_syscall_open *o = &c->opens[i];
-		const struct tl_syscall_thread *t = thread_of(p, o->thread);
-		const struct cell cells[] = {
-			o->age_ns >= 0 ? cell_integer(o->age_ns) : cell_unknown(),
-			o->has_ts ? cell_integer(o->ts) : cell_unknown(),
-			cell_text(t->name),
-			cell_id(t->pid),
-			cell_id(t->tid),
-			cell_text(o->name),
-			cell_text(o->operation),
-			cell_text(tl_call_outcome_name(o->outcome)),
-			o->may_wait ? cell_unknown() : cell_flag(o->is_wait),
-			cell_flag(o->is_hanging),
-			cell_text(o->path),
-			o->line ? cell_integer(o->line) : cell_unknown(),
-			cell_text(o->arguments),
-			o->arguments ? cell_integer(o->arguments_length) : cell_unknown(),
 		};
 
 		ret = output_row(p->output, cells, err);
@@ -628,7 +404,7 @@ static const struct column source_columns[] = {
 	{ "min_ns", "shortest", COLUMN_DURATION, false },
 };
 
-static int print_sources(struct print *p, struct tl_error *err)
+static int print_sources(struct syscalls_printing *p, struct tl_error *err)
 {
 	const struct tl_syscalls *c = p->calls;
 	int ret = output_table(p->output, "sources", "Where the calls come from", source_columns,
@@ -679,7 +455,7 @@ static void add_units(struct tl_text *out, const struct tl_syscalls *c)
 }
 
 /* What the numbers cannot be trusted for. */
-static int print_caution(struct print *p, struct tl_error *err)
+static int print_caution(struct syscalls_printing *p, struct tl_error *err)
 {
 	const struct tl_syscalls *c = p->calls;
 	uint64_t derived = 0, untimed = 0, left_out = 0;
@@ -732,7 +508,7 @@ static const struct column summary_columns[] = {
 	{ "end_ns", "last call ended", COLUMN_TIME, false },
 };
 
-static int print_summary(struct print *p, struct tl_error *err)
+static int print_summary(struct syscalls_printing *p, struct tl_error *err)
 {
 	const struct tl_syscalls *c = p->calls;
 	bool has_steps = c->step_count > 0;
@@ -816,7 +592,7 @@ int syscalls_print_summaries(const struct syscalls_layout *layout, struct tl_err
 int syscalls_print(struct tl_store *store, struct tl_syscalls *calls,
 		   const struct syscalls_layout *layout, struct tl_error *err)
 {
-	struct print p = { .store = store, .calls = calls, .layout = layout };
+	struct syscalls_printing p = { .store = store, .calls = calls, .layout = layout };
 	bool is_machine = layout->format.is_json || layout->format.is_csv;
 	int closed, ret = output_open(&p.output, stdout, &layout->format, true, err);
 
@@ -833,13 +609,13 @@ int syscalls_print(struct tl_store *store, struct tl_syscalls *calls,
 	if (ret == TL_OK)
 		ret = is_machine ? list_histograms(&p, err) : draw_histograms(&p, err);
 	if (ret == TL_OK)
-		ret = print_longest(&p, err);
+		ret = syscalls_print_longest(&p, err);
 	if (ret == TL_OK && (calls->sum_count || is_machine))
 		ret = print_sums(&p, err);
 	if (ret == TL_OK && (calls->wait_count || is_machine))
 		ret = print_waits(&p, err);
 	if (ret == TL_OK && (calls->open_count || is_machine))
-		ret = print_opens(&p, err);
+		ret = syscalls_print_opens(&p, err);
 	if (ret == TL_OK && (calls->source_count || is_machine))
 		ret = print_sources(&p, err);
 	if (ret == TL_OK && layout->summaries->count)

@@ -1,6 +1,6 @@
 /*
  * syscalls.h - private: one question about calls on its way to an answer, shared by the files that
- * read what it needs (syscalls_load.c), walk the blocks (syscalls.c), tell outliers
+ * read what it needs (syscalls_load.c), walk the blocks (syscalls_walk.c), tell outliers
  * (syscalls_judge.c) and add what only rows know (syscalls_detail.c).
  */
 #ifndef TL_SYSCALLS_H
@@ -145,6 +145,11 @@ bool tl_syscalls_is_asked(const struct tl_syscall_question *q, const struct tl_c
 /* The thread's number in the answer. */
 int tl_syscalls_use_thread(struct tl_syscall_question *q, size_t index, uint32_t *out,
 			   struct tl_error *err);
+
+/* ---- syscalls_walk.c ---- */
+
+/* Sums, outliers and waits of all threads that were asked for. */
+int tl_syscalls_walk(struct tl_syscall_question *q, struct tl_error *err);
 
 /* ---- syscalls_twice.c ---- */
 
