@@ -78,6 +78,7 @@ static int print_about(struct output *output, const struct tl_explain *x, struct
 		{ "difference_ns", "difference", COLUMN_DURATION, false },
 		{ "difference_low_ns", "95 % from", COLUMN_DURATION, false },
 		{ "difference_high_ns", "to", COLUMN_DURATION, false },
+		{ "bottleneck", "bottleneck", COLUMN_TEXT, false },
 		{ "clock", "clocks", COLUMN_TEXT, false },
 	};
 	const struct cell cells[COUNT(columns)] = {
@@ -97,6 +98,7 @@ static int print_about(struct output *output, const struct tl_explain *x, struct
 		cell_ns(x->difference_ns),
 		cell_ns(x->low_ns),
 		cell_ns(x->high_ns),
+		cell_text(x->bottleneck),
 		cell_text(x->clock),
 	};
 
@@ -358,6 +360,9 @@ const struct command cmd_explain = {
 		"Mann-Whitney test adjusted for the number of rows (Benjamini-Hochberg). 'of "
 		"variance' says whether the part also follows the time of single steps. Causes are "
 		"listed until they make 90 % of the difference.\n\n"
+		"Where the trace has work of a device, host time matters only while the device starves for "
+		"it: the bottleneck is the host where that makes most of the difference, and the device "
+		"where it had work; then the causes are what the host did meanwhile.\n\n"
 		"What can be told depends on what was recorded: perf's switches, wake-ups, samples "
 		"with call chains and system calls tell most; strace and a profiler's trace tell the "
 		"wall time of calls and operators. What is missing is said at the end, with what "

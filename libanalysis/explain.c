@@ -152,6 +152,27 @@ static int compare_causes(struct tl_explaining *e, struct tl_error *err)
 	return ret;
 }
 
+/* Half of the difference, or the larger part of what the device tells of it. */
+static void find_bottleneck(struct tl_explain *x)
+{
+	double starved = 0, device = 0;
+
+	for (size_t i = 0; i < x->device_cause_count; i++) {
+		const struct tl_explain_part *p = &x->device_causes[i];
+
+		if (strncmp(p->cause, "device_", 7) != 0)
+			starved += p->share;
+		else if (strcmp(p->cause, "device_unknown") != 0)
+			device += p->share;
+	}
+	x->starved_share = starved;
+	x->device_share = device;
+	if (starved > 0.5 || device > 0.5)
+		x->bottleneck = starved > device ? "host" : "device";
+	else if (starved + device > 0.5)
+		x->bottleneck = "both";
+}
+
 static int compare_device(struct tl_explaining *e, struct tl_error *err)
 {
 	static const struct {
@@ -183,6 +204,8 @@ static int compare_device(struct tl_explaining *e, struct tl_error *err)
 		ret = tl_explain_compare(e, t.categories, t.count, &e->out->device_causes,
 					 &e->out->device_cause_count, err);
 	e->out->has_device = ret == TL_OK;
+	if (ret == TL_OK)
+		find_bottleneck(e->out);
 	close_table(&t);
 	return ret;
 }

@@ -213,8 +213,11 @@ static void add_samples(int32_t tid, int count)
 	}
 }
 
-/* In each step a kernel that is launched after 500 us, starts 200 us later and runs for 3 ms. */
-static void add_device(void)
+/*
+ * In each step a kernel that is launched after 500 us, starts 200 us later and runs for 3 ms, in slow
+ * ones for so much more.
+ */
+static void add_device(int64_t more_ns)
 {
 	emit(&(struct tl_event) { .kind = TL_EVENT_TRACK,
 				  .track = { .index = 1,
@@ -240,7 +243,7 @@ static void add_device(void)
 		ev.ts = step_begin(i) + 700 * US;
 		ev.slice.track = 1;
 		ev.slice.class_ = TL_SLICE_KERNEL;
-		ev.slice.duration_ns = 3 * MS;
+		ev.slice.duration_ns = 3 * MS + (i < SLOW_FROM ? 0 : more_ns);
 		ev.slice.name = "gemm";
 		ev.slice.name_length = strlen("gemm");
 		emit(&ev);
@@ -408,13 +411,14 @@ static void time_that_the_device_starves_is_the_time_until_its_next_launch(void 
 	(void)state;
 	begin_source("trace.json");
 	add_steps(false);
-	add_device();
+	add_device(0);
 	end_source();
 	begin_source("perf.data");
 	add_sched(true);
 	end_source();
 	assert_int_equal(ask(NULL), TL_OK);
 	assert_true(answer.has_device);
+	assert_string_equal(answer.bottleneck, "host");
 	assert_float_equal(device_part("device_busy")->slow_ns, 3.0 * MS, 1);
 	assert_float_equal(device_part("device_latency")->slow_ns, 0.2 * MS, 1);
 	/*
@@ -426,6 +430,25 @@ static void time_that_the_device_starves_is_the_time_until_its_next_launch(void 
 	for (size_t i = 0; i < answer.device_cause_count; i++)
 		sum += answer.device_causes[i].slow_ns;
 	assert_float_equal(sum, answer.slow_ns, 1);
+}
+
+/* The host sleeps for as long as the device works: its sleep is no cause. */
+static void where_the_device_works_longer_it_is_the_bottleneck(void **state)
+{
+	(void)state;
+	begin_source("trace.json");
+	add_steps(false);
+	add_device(10 * MS);
+	end_source();
+	begin_source("perf.data");
+	add_sched(true);
+	end_source();
+	assert_int_equal(ask(NULL), TL_OK);
+	assert_string_equal(answer.bottleneck, "device");
+	assert_float_equal(answer.device_share, 1.0, 0.01);
+	assert_float_equal(device_part("device_busy")->difference_ns, 10.0 * MS, 1);
+	assert_non_null(
+		strstr(answer.verdict, "It is the device: it had work 10 ms a step longer"));
 }
 
 static void another_thread_may_be_asked_for(void **state)
@@ -501,6 +524,7 @@ int main(void)
 		CASE_TEST(a_thread_that_is_not_there_is_nothing),
 		CASE_TEST(steps_of_a_log_are_those_of_the_busiest_main_thread),
 		CASE_TEST(time_that_the_device_starves_is_the_time_until_its_next_launch),
+		CASE_TEST(where_the_device_works_longer_it_is_the_bottleneck),
 		CASE_TEST(another_thread_may_be_asked_for),
 		cmocka_unit_test(the_innermost_span_is_the_one_of_the_partition),
 	};

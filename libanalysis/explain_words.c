@@ -161,19 +161,57 @@ static void put_dose(struct tl_text *t, const struct tl_explain *x)
 			       p->text, 100 * p->dose_share);
 }
 
-/* What the host did meanwhile is in a table of its own: work that fell behind hides causes. */
-static void put_device(struct tl_text *t, const struct tl_explain *x)
+static const struct tl_explain_part *first_starved(const struct tl_explain *x)
 {
-	double starved = 0;
-
 	for (size_t i = 0; i < x->device_cause_count; i++)
 		if (strncmp(x->device_causes[i].cause, "device_", 7) != 0)
-			starved += x->device_causes[i].difference_ns;
-	if (fabs(starved) < WORTH * x->difference_ns)
+			return &x->device_causes[i];
+	return NULL;
+}
+
+/*
+ * Whose time it is, before anything is said of causes: those of the host mean little where the device
+ * had work.
+ */
+static void put_bottleneck(struct tl_text *t, const struct tl_explain *x)
+{
+	if (!x->bottleneck)
+		return;
+	if (!strcmp(x->bottleneck, "device")) {
+		tl_text_puts(t, "It is the device: it had work ");
+		tl_explain_put_ns(t, x->device_share * x->difference_ns);
+		tl_text_printf(t,
+			       " a step longer (%.0f %% of that); what follows is what the host "
+			       "did meanwhile. ",
+			       100 * x->device_share);
+	} else if (!strcmp(x->bottleneck, "both")) {
+		tl_text_printf(t,
+			       "%.0f %% of that the device starved for the host, %.0f %% it had "
+			       "work longer. ",
+			       100 * x->starved_share, 100 * x->device_share);
+	}
+}
+
+/*
+ * A host that is late for the device is late by all that it did since they last met: what it did while
+ * the device starved is told beside its causes. Work that fell behind hides them there.
+ */
+static void put_starved(struct tl_text *t, const struct tl_explain *x)
+{
+	const struct tl_explain_part *first = first_starved(x);
+
+	if (!x->bottleneck || strcmp(x->bottleneck, "host") != 0)
 		return;
 	tl_text_puts(t, " The device starved for the host ");
-	tl_explain_put_ns(t, fabs(starved));
-	tl_text_printf(t, " a step %s.", starved > 0 ? "longer" : "less");
+	tl_explain_put_ns(t, x->starved_share * x->difference_ns);
+	tl_text_printf(t, " a step longer (%.0f %%)", 100 * x->starved_share);
+	if (first && x->cause_count && strcmp(first->cause, x->causes[0].cause) != 0 &&
+	    first->share > WORTH)
+		tl_text_printf(t,
+			       ", most of it while the host was in %s (%.0f %%), which the above "
+			       "had made late",
+			       first->text, 100 * first->share);
+	tl_text_puts(t, ".");
 }
 
 static double share_of(const struct tl_explain_part *parts, size_t count, enum tl_part_cause cause,
@@ -232,6 +270,7 @@ int tl_explain_verdict(struct tl_explaining *e, struct tl_error *err)
 	size_t told = 0;
 
 	put_wall(&t, x);
+	put_bottleneck(&t, x);
 	for (size_t i = 0; i < x->cause_count && told < TOLD_MAX; i++) {
 		const struct tl_explain_part *p = &x->causes[i];
 
@@ -251,7 +290,7 @@ int tl_explain_verdict(struct tl_explaining *e, struct tl_error *err)
 		tl_text_puts(&t, " So few slow steps give no interval: this is what happened in "
 				 "them, not what is usual.");
 	put_purge(&t, x);
-	put_device(&t, x);
+	put_starved(&t, x);
 	put_dose(&t, x);
 	put_apart(&t, e);
 	x->verdict = tl_explain_keep(e, &t, err);
