@@ -345,6 +345,22 @@ static void assume_clock(const struct perf_import *p, struct tl_event_clock *clo
 	}
 }
 
+/*
+ * CLOCK_DATA is one look at both clocks. Nobody steers CLOCK_MONOTONIC_RAW: until the last record it went
+ * off by as much as crystals and NTP make.
+ */
+static int64_t clock_data_residual(const struct perf_import *p)
+{
+	const int64_t resolution_ns = 1000; /* its wall clock is gettimeofday() */
+	const uint64_t drift_part = 10000;  /* 100 ppm */
+	const uint32_t clock_monotonic_raw = 4;
+	uint64_t last = p->facts.has_sample_time ? p->facts.last_ns : p->last_ns;
+
+	if (p->facts.clock_id != clock_monotonic_raw || last <= p->facts.clock_ns)
+		return resolution_ns;
+	return resolution_ns + (int64_t)((last - p->facts.clock_ns) / drift_part);
+}
+
 /* The event whose clock counts: the first that is not only there for the sideband. */
 static const struct perf_attr *clock_attr(const struct perf_events *events)
 {
@@ -356,7 +372,6 @@ static const struct perf_attr *clock_attr(const struct perf_events *events)
 
 static int emit_clock(struct perf_import *p, struct tl_sink *sink, struct tl_error *err)
 {
-	const int64_t clock_data_resolution_ns = 1000; /* its wall clock is gettimeofday() */
 	const int clock_realtime = 0;
 	const struct perf_attr *attr = clock_attr(&p->events);
 	bool is_chosen = attr && attr->flags & PERF_ATTR_USE_CLOCKID;
@@ -370,7 +385,7 @@ static int emit_clock(struct perf_import *p, struct tl_sink *sink, struct tl_err
 		   p->facts.clock_id == (uint32_t)attr->clockid) {
 		ev.clock.method = TL_CLOCK_EXACT;
 		ev.clock.offset_ns = (int64_t)(p->facts.wall_clock_ns - p->facts.clock_ns);
-		ev.clock.residual_ns = clock_data_resolution_ns;
+		ev.clock.residual_ns = clock_data_residual(p);
 		ev.clock.why = "CLOCK_DATA of the file";
 	} else {
 		assume_clock(p, &ev.clock);

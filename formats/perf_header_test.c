@@ -316,6 +316,30 @@ static void clock_data_give_unix_time(void **state)
 	made_release(&m);
 }
 
+/* 100 ppm of 2 s, and the microsecond of the wall clock. */
+static void a_clock_that_nobody_steers_grows_unsure(void **state)
+{
+	struct made_feature f = { .bit = HEADER_CLOCK_DATA };
+	struct perf_attr attr = simple;
+	struct made data = { 0 }, m = { 0 };
+	char *events;
+
+	(void)state;
+	made_u32(&f.content, 1), made_u32(&f.content, 4); /* version, CLOCK_MONOTONIC_RAW */
+	made_u64(&f.content, 1700000000000001000u), made_u64(&f.content, 1000);
+	attr.flags |= PERF_ATTR_USE_CLOCKID;
+	attr.clockid = 4;
+	add_sample(&data, 1, 2000001000);
+	made_file(&m, &attr, 1, &data, &f, 1);
+	events = made_events(&m);
+	made_expect(events, "clock name=\"monotonic_raw\" method=exact offset=1700000000000000000 "
+			    "residual=201000 why=\"CLOCK_DATA of the file\"");
+	free(events);
+	made_release(&f.content);
+	made_release(&data);
+	made_release(&m);
+}
+
 static void times_on_the_wall_clock_need_no_offset(void **state)
 {
 	struct perf_attr attr = simple;
@@ -400,6 +424,7 @@ int main(void)
 		cmocka_unit_test(name_comes_from_the_event_description),
 		cmocka_unit_test(feature_table_behind_the_end_is_told),
 		cmocka_unit_test(clock_data_give_unix_time),
+		cmocka_unit_test(a_clock_that_nobody_steers_grows_unsure),
 		cmocka_unit_test(times_on_the_wall_clock_need_no_offset),
 		cmocka_unit_test(without_clock_data_and_date_times_are_left_alone),
 		cmocka_unit_test(names_are_made_as_perf_makes_them),

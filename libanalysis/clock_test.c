@@ -128,6 +128,22 @@ static void the_surest_claim_is_in_force(void **state)
 	assert_int_equal(value("SELECT clock_residual_ns FROM source"), 1);
 }
 
+static void snapshots_know_better_than_a_look_that_grew_old(void **state)
+{
+	(void)state;
+	import("a", TL_CLOCK_EXACT, 500, 1000);
+	import("b", TL_CLOCK_EXACT, 500, 6000000);
+	import("c", TL_CLOCK_EXACT, 500, 6000000);
+	claim(1, TL_CLOCK_ANCHORED, 3000, 1, 300, 0);
+	claim(2, TL_CLOCK_ANCHORED, 3000, 1, 300, 0);
+	claim(3, TL_CLOCK_MATCHED, 3000, 1, 300, 0);
+	assert_int_equal(tl_clock_apply(store, NULL, &err), TL_OK);
+	assert_int_equal(value("SELECT clock_method = 'exact' FROM source WHERE source_id = 1"), 1);
+	assert_int_equal(value("SELECT clock_method = 'anchored' FROM source WHERE source_id = 2"),
+			 1);
+	assert_int_equal(value("SELECT clock_method = 'exact' FROM source WHERE source_id = 3"), 1);
+}
+
 static void what_a_person_says_is_kept_until_it_is_released(void **state)
 {
 	const struct tl_clock_setting setting = { .source_id = 1,
@@ -280,6 +296,7 @@ int main(void)
 		cmocka_unit_test(lines_compose),
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 		TEST(the_surest_claim_is_in_force),
+		TEST(snapshots_know_better_than_a_look_that_grew_old),
 		TEST(what_a_person_says_is_kept_until_it_is_released),
 		TEST(a_slope_moves_the_times_inside_blocks_too),
 		TEST(a_reference_takes_along_what_rests_on_it),
