@@ -287,6 +287,46 @@ static int print_course(struct output *output, const struct tl_thp *t, struct tl
 	return ret;
 }
 
+enum { EPOCH_STEPS_FOR_PEOPLE = 12 };
+
+static int print_epochs(struct output *output, const struct tl_thp *t, struct tl_error *err)
+{
+	static const struct column columns[] = {
+		{ "offset", "steps since", COLUMN_INTEGER, false },
+		{ "checkpoint_count", "checkpoints", COLUMN_INTEGER, false },
+		{ "step_ratio", "step to baseline", COLUMN_RATIO, false },
+		{ "step_low_ratio", "95 % from", COLUMN_RATIO, false },
+		{ "step_high_ratio", "to", COLUMN_RATIO, false },
+		{ "mechanism_ns", "memory management", COLUMN_DURATION, false },
+		{ "activity_ns", "daemons at work", COLUMN_DURATION, false },
+	};
+	int ret = output_table(output, "epochs", "Steps around checkpoints: means over checkpoints",
+			       columns, COUNT(columns), err);
+
+	for (size_t i = 0; i < t->epoch_count && ret == TL_OK; i++) {
+		const struct tl_thp_epoch *e = &t->epochs[i];
+		const struct cell cells[COUNT(columns)] = {
+			cell_integer(e->offset),  cell_integer((int64_t)e->checkpoint_count),
+			cell_real(e->ratio),	  cell_real(e->ratio_low),
+			cell_real(e->ratio_high), cell_ns(e->mechanism_ns),
+			cell_ns(e->activity_ns),
+		};
+
+		ret = output_row(output, cells, err);
+	}
+	return ret;
+}
+
+static int say_epochs(struct output *output, const struct tl_thp *t, struct tl_error *err)
+{
+	struct tl_thp near = *t;
+
+	while (near.epoch_count &&
+	       near.epochs[near.epoch_count - 1].offset > EPOCH_STEPS_FOR_PEOPLE)
+		near.epoch_count--;
+	return near.epoch_count ? print_epochs(output, &near, err) : TL_OK;
+}
+
 static int print_tests(struct output *output, const struct tl_thp *t, struct tl_error *err)
 {
 	static const struct column columns[] = {
@@ -412,21 +452,21 @@ typedef int (*part_fn)(struct output *output, const struct tl_thp *t, struct tl_
 
 static int print(const struct thp_options *opt, const struct tl_thp *t, struct tl_error *err)
 {
-	static const part_fn for_people[] = { say_verdict,
-					      print_verdict,
-					      print_evidence,
-					      print_course,
-					      print_tests,
-					      print_counters,
-					      print_settings,
-					      say_contradictions,
-					      say_missing,
-					      say_advice,
-					      NULL };
-	static const part_fn for_machines[] = {
-		print_verdict,	print_evidence,	      print_course,  print_tests,  print_counters,
-		print_settings, print_contradictions, print_missing, print_advice, NULL
-	};
+	static const part_fn for_people[] = { say_verdict,    print_verdict,  print_evidence,
+					      print_course,   say_epochs,     print_tests,
+					      print_counters, print_settings, say_contradictions,
+					      say_missing,    say_advice,     NULL };
+	static const part_fn for_machines[] = { print_verdict,
+						print_evidence,
+						print_course,
+						print_epochs,
+						print_tests,
+						print_counters,
+						print_settings,
+						print_contradictions,
+						print_missing,
+						print_advice,
+						NULL };
 	bool is_machine = opt->output.is_json || opt->output.is_csv;
 	struct output *output = NULL;
 	int ret = output_open(&output, stdout, &opt->output, true, err);

@@ -82,6 +82,15 @@ struct tl_thp_course {
 	double activity_ns;			     /* of daemons */
 };
 
+/* Steps at one distance from checkpoints, mean over the checkpoints. */
+struct tl_thp_epoch {
+	int offset; /* steps since the checkpoint; 0 its own */
+	size_t checkpoint_count;
+	double ratio, ratio_low, ratio_high; /* to the baseline; 95 % (bootstrap), NaN below 3 */
+	double mechanism_ns;		     /* direct, stolen and lock time; NaN unknown */
+	double activity_ns;		     /* of daemons; NaN unknown */
+};
+
 struct tl_thp_advice {
 	const char *finding, *advice;
 	const char *unless; /* when it does not hold; NULL: nothing known */
@@ -116,13 +125,14 @@ struct tl_thp {
 	struct tl_thp_evidence *evidence;
 	struct tl_thp_test *tests;
 	struct tl_thp_course *course; /* in order of time */
+	struct tl_thp_epoch *epochs;  /* where there are two checkpoints or more */
 	struct tl_thp_counter *counters;
 	struct tl_thp_setting *settings;
 	struct tl_thp_advice *advice;
 	struct tl_thp_missing *missing;
 	const char **contradictions;
-	size_t evidence_count, test_count, course_count, counter_count, setting_count, advice_count,
-		missing_count, contradiction_count;
+	size_t evidence_count, test_count, course_count, epoch_count, counter_count, setting_count,
+		advice_count, missing_count, contradiction_count;
 	void *memory;
 };
 

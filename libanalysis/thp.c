@@ -604,8 +604,8 @@ static int work_it_out(struct tl_thp_work *w, struct tl_error *err)
 	tell_steps(w);
 	tell_answer(w);
 	if ((ret = tell_thread(w, err)) < 0 || (ret = tl_thp_find_evidence(w, err)) < 0 ||
-	    (ret = tl_thp_find_course(w, err)) < 0 || (ret = tl_thp_find_counters(w, err)) < 0 ||
-	    (ret = tl_thp_find_tests(w, err)) < 0)
+	    (ret = tl_thp_find_course(w, err)) < 0 || (ret = tl_thp_find_epochs(w, err)) < 0 ||
+	    (ret = tl_thp_find_counters(w, err)) < 0 || (ret = tl_thp_find_tests(w, err)) < 0)
 		return ret;
 	return tl_thp_find_words(w, err);
 }
@@ -643,6 +643,7 @@ void tl_thp_release(struct tl_thp *thp)
 	free(thp->evidence);
 	free(thp->tests);
 	free(thp->course);
+	free(thp->epochs);
 	free(thp->counters);
 	free(thp->settings);
 	free(thp->advice);

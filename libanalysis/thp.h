@@ -104,6 +104,9 @@ double tl_thp_mean(const struct tl_thp_work *w, const double *v, enum tl_thp_rol
 const char *tl_thp_say(struct tl_thp *out, struct tl_error *err, const char *fmt, ...)
 	TL_PRINTF(3, 4);
 
+/* thp_epochs.c: checkpoints laid over each other */
+int tl_thp_find_epochs(struct tl_thp_work *w, struct tl_error *err);
+
 /* thp_words.c: what contradicts, what is missing, advice, and the paragraph */
 int tl_thp_find_words(struct tl_thp_work *w, struct tl_error *err);
 

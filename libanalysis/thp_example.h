@@ -59,6 +59,7 @@ static uint64_t next_key;
 /* What differs from the usual case; setup puts it back. */
 static int64_t excess_ns;		  /* of slow steps */
 static int64_t checkpoint_ns;		  /* more in the first of them */
+static int64_t checkpoint_every;	  /* steps, in a span that says so; 0 none */
 static bool user_only;			  /* frames of the kernel have no names */
 static enum tl_clock_method clock_method; /* of perf.data */
 
@@ -77,6 +78,7 @@ static inline int setup(void **state)
 	next_key = 0;
 	excess_ns = 25 * MS;
 	checkpoint_ns = 0;
+	checkpoint_every = 0;
 	user_only = false;
 	clock_method = TL_CLOCK_EXACT;
 	return tl_store_open_temporary(&store, &err);
@@ -296,6 +298,13 @@ static inline void write_trace(void)
 		ev.slice.has_step = true;
 		ev.slice.step = i;
 		ev.slice.stream = -1;
+		emit(&ev);
+		if (!checkpoint_every || i % checkpoint_every)
+			continue;
+		ev.slice.has_step = false;
+		ev.slice.duration_ns /= 2;
+		ev.slice.name = "save_checkpoint";
+		ev.slice.name_length = strlen("save_checkpoint");
 		emit(&ev);
 	}
 	end_source();

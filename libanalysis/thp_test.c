@@ -502,6 +502,42 @@ static void a_step_that_is_far_slower_is_set_apart(void **state)
 	assert_float_equal(thp.share, 0.8, 0.02);
 }
 
+static const struct tl_thp_epoch *epoch(int offset)
+{
+	for (size_t i = 0; i < thp.epoch_count; i++)
+		if (thp.epochs[i].offset == offset)
+			return &thp.epochs[i];
+	fail_msg("there is no offset %d", offset);
+	return NULL;
+}
+
+static void checkpoints_are_laid_over_each_other(void **state)
+{
+	double spun = 0;
+
+	(void)state;
+	checkpoint_every = 20;
+	make_case(spin_in_collapses, HAS_ALL);
+	judge();
+	assert_int_equal(epoch(0)->checkpoint_count, (STEPS + 19) / 20);
+	assert_int_equal(epoch(19)->checkpoint_count, STEPS / 20);
+	assert_int_equal(thp.epochs[0].offset, -5);
+	assert_int_equal(thp.epochs[thp.epoch_count - 1].offset, 19); /* not into the next */
+	for (int k = 0; k < 20; k++)
+		spun += epoch(k)->mechanism_ns * (double)epoch(k)->checkpoint_count;
+	/* 20 ms in each slow step, that of a checkpoint too */
+	assert_float_equal(spun, (SLOW_LAST - SLOW_FIRST + 1) * 20e6, 1e6);
+}
+
+static void one_checkpoint_is_no_epoch(void **state)
+{
+	(void)state;
+	checkpoint_every = STEPS;
+	make_case(spin_in_collapses, HAS_ALL);
+	judge();
+	assert_int_equal(thp.epoch_count, 0);
+}
+
 static void without_slow_steps_nothing_is_supported(void **state)
 {
 	(void)state;
@@ -570,6 +606,8 @@ int main(void)
 		CASE(with_long_calls_beside_them_it_is_possible),
 		CASE(counters_that_stand_still_refute),
 		CASE(a_step_that_is_far_slower_is_set_apart),
+		CASE(checkpoints_are_laid_over_each_other),
+		CASE(one_checkpoint_is_no_epoch),
 		CASE(without_slow_steps_nothing_is_supported),
 		CASE(clocks_that_are_only_assumed_give_no_answer),
 		CASE(slow_steps_without_activity_are_not_supported),
