@@ -410,9 +410,41 @@ static void what_is_no_json_is_refused_in_words(void **state)
 	example_release(&e);
 }
 
+static void what_nests_too_deeply_is_null_and_the_event_is_kept(void **state)
+{
+	struct tl_text json = { 0 };
+	struct example e;
+
+	(void)state;
+	tl_text_puts(&json, "[{\"ph\":\"X\",\"name\":\"a\",\"pid\":1,\"tid\":1,\"ts\":1,\"dur\":2,"
+			    "\"x\":");
+	for (int i = 0; i < 100000; i++)
+		tl_text_puts(&json, "[");
+	for (int i = 0; i < 100000; i++)
+		tl_text_puts(&json, "]");
+	tl_text_puts(&json, ",\"args\":{\"deep\":");
+	for (int i = 0; i < 100000; i++)
+		tl_text_puts(&json, "{\"}\":");
+	tl_text_puts(&json, "1");
+	for (int i = 0; i < 100000; i++)
+		tl_text_puts(&json, "}");
+	tl_text_puts(&json,
+		     ",\"bytes\":7}},{\"ph\":\"X\",\"name\":\"b\",\"pid\":1,\"tid\":1,\"ts\":4,"
+		     "\"dur\":2}]");
+	example_run_named(&e, "chrome", "x", json.data, json.length, NULL);
+	assert_int_equal(e.status, TL_OK);
+	assert_has(&e, "slice ts=1000 track=0 other duration=2000 name=\"a\"");
+	assert_has(&e, "bytes=7");
+	assert_has(&e, "slice ts=4000 track=0 other duration=2000 name=\"b\"");
+	assert_has(&e, "skipped count=1 what=\"value nested more than 256 deep: taken as null\"");
+	tl_text_release(&json);
+	example_release(&e);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_nests_too_deeply_is_null_and_the_event_is_kept),
 		cmocka_unit_test(a_comma_behind_the_last_event_is_told),
 		cmocka_unit_test(an_array_without_an_end_is_kept_and_told),
 		cmocka_unit_test(an_event_cut_in_the_middle_costs_only_itself),

@@ -406,23 +406,44 @@ struct nesting {
 	unsigned depth;
 };
 
-static bool push(struct js_reader *r, struct nesting *n, bool is_object)
+static void push(struct nesting *n, bool is_object)
 {
 	uint64_t bit = (uint64_t)1 << n->depth % 64;
 
-	if (n->depth == DEPTH_MAX)
-		return fault(r, JS_BAD);
 	if (is_object)
 		n->is_object[n->depth / 64] |= bit;
 	else
 		n->is_object[n->depth / 64] &= ~bit;
 	n->depth++;
-	return true;
 }
 
 static inline bool in_object(const struct nesting *n)
 {
 	return n->is_object[(n->depth - 1) / 64] >> (n->depth - 1) % 64 & 1;
+}
+
+/* Steps over what nests too deeply: brackets are counted, whatever they are, strings respected. */
+static bool skip_deep(struct js_reader *r)
+{
+	uint64_t depth = 0;
+	struct span s;
+
+	odd(r, JS_ODD_DEEP);
+	do {
+		char c = *r->at;
+
+		if (c == '"') {
+			if (!scan_string(r, &s))
+				return false;
+			continue;
+		}
+		if (r->at >= r->end)
+			return fault(r, JS_SHORT);
+		depth += c == '{' || c == '[';
+		depth -= c == '}' || c == ']';
+		r->at++;
+	} while (depth);
+	return true;
 }
 
 /* Room for all that is left, should it be clean: then nothing below has to ask again. */
@@ -559,6 +580,14 @@ static inline bool put_comma(struct js_reader *r, struct tl_text *out, struct co
 	return true;
 }
 
+static bool copy_deep(struct js_reader *r, struct tl_text *out)
+{
+	if (!skip_deep(r) || !make_room(r, out, 0))
+		return false;
+	put_bytes(out, "null", 4);
+	return true;
+}
+
 static bool copy_nested(struct js_reader *r, struct tl_text *out)
 {
 	struct nesting n = { .depth = 0 };
@@ -592,15 +621,16 @@ static bool copy_nested(struct js_reader *r, struct tl_text *out)
 				return false;
 			c = *r->at;
 		}
-		if (c == '{' || c == '[') {
-			if (!push(r, &n, c == '{'))
-				return false;
+		if ((c == '{' || c == '[') && n.depth < DEPTH_MAX) {
+			push(&n, c == '{');
 			put(out, c);
 			r->at++;
 			comma = (struct comma) { false, false };
 			continue;
 		}
-		if (c == '"' ? !copy_string(r, out) : !copy_plain(r, out, &value))
+		if (c == '{' || c == '[' ? !copy_deep(r, out)
+		    : c == '"'		 ? !copy_string(r, out)
+					 : !copy_plain(r, out, &value))
 			return false;
 		comma.is_due = true;
 	} while (n.depth);
@@ -759,8 +789,12 @@ static bool skip_nested(struct js_reader *r)
 		char c = *r->at;
 
 		if (c == '{' || c == '[') {
-			if (!push(r, &n, c == '{'))
-				return false;
+			if (n.depth == DEPTH_MAX) {
+				if (!skip_deep(r))
+					return false;
+				continue;
+			}
+			push(&n, c == '{');
 		} else if (c == '}' || c == ']') {
 			if (c != (in_object(&n) ? '}' : ']'))
 				return fault(r, JS_BAD);

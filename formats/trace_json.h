@@ -18,6 +18,7 @@ enum js_oddity {
 	JS_ODD_WORD,	  /* a value that is no JSON (N/A, -1.-500): null */
 	JS_ODD_COMMA,	  /* a comma too many, or one missing */
 	JS_ODD_DUPLICATE, /* a key that the object has already: the last one counts */
+	JS_ODD_DEEP,	  /* nested too deeply: null */
 	JS_ODDITIES
 };
 
