@@ -89,6 +89,63 @@ static void async_slices_are_matched_by_category_and_id(void **state)
 	example_release(&e);
 }
 
+static void ends_before_their_begins_are_matched_by_time(void **state)
+{
+	struct example e;
+
+	(void)state;
+	/* each thread's events in reverse, two stacks */
+	run(&e, "[{\"ph\":\"E\"," T ",\"ts\":9,\"args\":{\"b\":2}},"
+		"{\"ph\":\"E\",\"pid\":4242,\"tid\":5,\"ts\":8},"
+		"{\"ph\":\"E\"," T ",\"ts\":6},"
+		"{\"ph\":\"B\",\"name\":\"outer\"," T ",\"ts\":1,\"args\":{\"a\":1}},"
+		"{\"ph\":\"B\",\"name\":\"inner\"," T ",\"ts\":2},"
+		"{\"ph\":\"B\",\"name\":\"other\",\"pid\":4242,\"tid\":5,\"ts\":3}]");
+	assert_has(&e, "slice ts=1000 track=0 other duration=8000 name=\"outer\" "
+		       "arguments=\"{\"b\":2,\"a\":1}\"");
+	assert_has(&e, "slice ts=2000 track=0 other duration=4000 name=\"inner\"");
+	assert_has(&e, "slice ts=3000 track=1 other duration=5000 name=\"other\"");
+	assert_lacks(&e, "diagnostic");
+	assert_int_equal(e.result.events[TL_EVENT_SLICE], 3);
+	example_release(&e);
+}
+
+static void an_end_does_not_end_what_begins_behind_it(void **state)
+{
+	struct example e;
+
+	(void)state;
+	run(&e, "[{\"ph\":\"B\",\"name\":\"a\"," T ",\"ts\":10},{\"ph\":\"E\"," T
+		",\"ts\":5},{\"ph\":\"E\"," T ",\"ts\":20}]");
+	assert_has(&e, "slice ts=10000 track=0 other duration=10000 name=\"a\"");
+	assert_has(&e, "slice ts=5000 track=0 other instant suspect");
+	assert_has(&e, "note count=1 what=\"end of a slice that was not begun\"");
+	example_release(&e);
+}
+
+static void a_flood_of_ends_does_not_stand_in_the_way_of_begins(void **state)
+{
+	struct tl_text json = { 0 };
+	struct example e;
+
+	(void)state;
+	tl_text_puts(&json, "[{\"ph\":\"E\"," T ",\"ts\":1}");
+	for (int i = 0; i < 40000; i++)
+		tl_text_puts(&json, ",{\"ph\":\"E\"," T ",\"ts\":1}");
+	for (int i = 0; i < 16000; i++)
+		tl_text_puts(&json, ",{\"ph\":\"B\",\"name\":\"a\"," T ",\"ts\":2}");
+	for (int i = 0; i < 16000; i++)
+		tl_text_puts(&json, ",{\"ph\":\"E\"," T ",\"ts\":3}");
+	tl_text_puts(&json, "]");
+	run(&e, json.data);
+	assert_int_equal(e.result.events[TL_EVENT_SLICE], 40001 + 16000);
+	assert_has(&e, "note count=40001 what=\"end of a slice that was not begun\"");
+	assert_lacks(&e, "too many were open");
+	assert_lacks(&e, "not ended");
+	tl_text_release(&json);
+	example_release(&e);
+}
+
 static void a_flood_of_begins_is_bounded_and_kept(void **state)
 {
 	struct tl_text json = { 0 };
@@ -219,6 +276,9 @@ int main(void)
 		cmocka_unit_test(what_is_not_ended_and_what_was_not_begun_is_kept),
 		cmocka_unit_test(crossed_ends_find_theirs_by_name),
 		cmocka_unit_test(async_slices_are_matched_by_category_and_id),
+		cmocka_unit_test(ends_before_their_begins_are_matched_by_time),
+		cmocka_unit_test(an_end_does_not_end_what_begins_behind_it),
+		cmocka_unit_test(a_flood_of_ends_does_not_stand_in_the_way_of_begins),
 		cmocka_unit_test(a_flood_of_begins_is_bounded_and_kept),
 		cmocka_unit_test(instants_of_old_and_new_spelling),
 		cmocka_unit_test(each_series_of_a_counter_is_one),

@@ -8,8 +8,6 @@
 #include <string.h>
 #include <strings.h>
 
-#define DAY_NS 86400000000000
-
 /* ---- what an event says ---------------------------------------------------------------------- */
 
 /* "ProfilerStep#12", with blanks around the mark. */
@@ -161,8 +159,8 @@ static void set_texts(struct trace_import *t, const struct trace_event *ev,
 	}
 }
 
-static int emit_slice(struct trace_import *t, uint32_t track, const struct trace_row *row,
-		      bool has_ts, int64_t ts, struct tl_sink *sink, struct tl_error *err)
+int trace_emit_slice(struct trace_import *t, uint32_t track, const struct trace_row *row,
+		     bool has_ts, int64_t ts, struct tl_sink *sink, struct tl_error *err)
 {
 	struct tl_event ev;
 
@@ -255,7 +253,7 @@ static void read_duration(struct trace_import *t, const struct trace_event *ev,
 		s->is_suspect = true;
 		return;
 	}
-	if (duration > DAY_NS) {
+	if (duration > TRACE_DAY_NS) {
 		trace_note(t, TRACE_NOTE_LONG, ev);
 		s->is_suspect = true;
 	}
@@ -271,10 +269,9 @@ const char *trace_name_of(struct trace_import *t, const struct trace_event *ev, 
 	return trace_decoded(&ev->name, &t->name, length);
 }
 
-/* A slice with its track, ready to be emitted or kept: 1; 0: of no use. */
-static int prepare(struct trace_import *t, const struct trace_event *ev, struct trace_row *row,
-		   uint32_t *track, bool *has_ts, int64_t *ts, bool is_async, struct tl_sink *sink,
-		   struct tl_error *err)
+int trace_prepare(struct trace_import *t, const struct trace_event *ev, struct trace_row *row,
+		  uint32_t *track, bool *has_ts, int64_t *ts, bool is_async, struct tl_sink *sink,
+		  struct tl_error *err)
 {
 	size_t name_length;
 	const char *name = trace_name_of(t, ev, &name_length);
@@ -308,12 +305,12 @@ static int on_complete(struct trace_import *t, const struct trace_event *ev, str
 	uint32_t track;
 	bool has_ts;
 	int64_t ts;
-	int ret = prepare(t, ev, &row, &track, &has_ts, &ts, false, sink, err);
+	int ret = trace_prepare(t, ev, &row, &track, &has_ts, &ts, false, sink, err);
 
 	if (ret <= 0)
 		return ret;
 	read_duration(t, ev, &row.slice);
-	ret = emit_slice(t, track, &row, has_ts, ts, sink, err);
+	ret = trace_emit_slice(t, track, &row, has_ts, ts, sink, err);
 	if (ret == TL_OK && (ev->is_flow_in || ev->is_flow_out))
 		ret = emit_bound_flow(t, track, ev, has_ts, ts, sink, err);
 	return ret;
@@ -326,7 +323,7 @@ static int on_instant(struct trace_import *t, const struct trace_event *ev, bool
 	uint32_t track;
 	bool has_ts;
 	int64_t ts;
-	int ret = prepare(t, ev, &row, &track, &has_ts, &ts, is_async, sink, err);
+	int ret = trace_prepare(t, ev, &row, &track, &has_ts, &ts, is_async, sink, err);
 
 	if (ret <= 0)
 		return ret;
@@ -334,162 +331,10 @@ static int on_instant(struct trace_import *t, const struct trace_event *ev, bool
 	row.slice.has_step = false;
 	/* may lie far in the future: nothing may be concluded from it */
 	row.slice.is_suspect |= trace_text_is(&ev->name, "Record Window End");
-	return emit_slice(t, track, &row, has_ts, ts, sink, err);
+	return trace_emit_slice(t, track, &row, has_ts, ts, sink, err);
 }
 
-/* ---- begin and end --------------------------------------------------------------------------- */
-
-static int on_begin(struct trace_import *t, const struct trace_event *ev, bool is_async,
-		    struct tl_sink *sink, struct tl_error *err)
-{
-	struct trace_open span = { .is_async = is_async, .position = ev->position };
-	int ret =
-		prepare(t, ev, &span.row, &span.track, &span.has_ts, &span.ts, is_async, sink, err);
-
-	if (ret <= 0)
-		return ret;
-	span.key = trace_spans_key(ev, span.track, is_async);
-	ret = trace_spans_begin(t, &span, &span.row.slice, err);
-	if (ret != 0)
-		return ret < 0 ? ret : TL_OK;
-	trace_note(t, TRACE_NOTE_MANY_OPEN, ev);
-	return emit_slice(t, span.track, &span.row, span.has_ts, span.ts, sink, err);
-}
-
-static void point_to_texts(struct trace_open *o)
-{
-	struct tl_event_slice *s = &o->row.slice;
-
-	s->name = o->text.data ? o->text.data : "";
-	s->name_length = o->name_length;
-	s->category = o->category_length ? s->name + o->name_length : NULL;
-	s->category_length = o->category_length;
-	s->arguments = o->arguments_length ? s->name + o->name_length + o->category_length : NULL;
-	s->arguments_length = o->arguments_length;
-}
-
-/* Arguments of both ends: the end's come first, so that a reader finds them first. */
-static int join_arguments(struct trace_import *t, const struct tl_event_slice *end,
-			  struct tl_event_slice *s, struct tl_error *err)
-{
-	if (!end->arguments)
-		return TL_OK;
-	if (s->arguments && s->arguments_length == end->arguments_length &&
-	    !memcmp(s->arguments, end->arguments, end->arguments_length))
-		return TL_OK; /* py-spy says everything twice */
-	if (!s->arguments) {
-		s->arguments = end->arguments;
-		s->arguments_length = end->arguments_length;
-		return TL_OK;
-	}
-	t->scratch.length = 0;
-	tl_text_add(&t->scratch, end->arguments, end->arguments_length - 1);
-	tl_text_puts(&t->scratch, ",");
-	tl_text_add(&t->scratch, s->arguments + 1, s->arguments_length - 1);
-	if (t->scratch.failed)
-		return tl_fail(err, TL_NOMEM, "out of memory");
-	s->arguments = t->scratch.data;
-	s->arguments_length = t->scratch.length;
-	return TL_OK;
-}
-
-static void take_ids(const struct tl_event_slice *end, struct tl_event_slice *s)
-{
-	if (end->has_correlation && !s->has_correlation) {
-		s->has_correlation = true;
-		s->correlation = end->correlation;
-	}
-	if (end->has_external_id && !s->has_external_id) {
-		s->has_external_id = true;
-		s->external_id = end->external_id;
-	}
-	if (end->has_bytes && !s->has_bytes) {
-		s->has_bytes = true;
-		s->bytes = end->bytes;
-	}
-}
-
-static int close_span(struct trace_import *t, struct trace_open *o, const struct trace_event *ev,
-		      const struct trace_row *end, bool has_ts, int64_t ts, struct tl_sink *sink,
-		      struct tl_error *err)
-{
-	struct tl_event_slice *s = &o->row.slice;
-	int64_t duration;
-	int ret;
-
-	point_to_texts(o);
-	take_ids(&end->slice, s);
-	ret = join_arguments(t, &end->slice, s, err);
-	if (ret < 0)
-		return ret;
-	if (o->has_ts && has_ts && !__builtin_sub_overflow(ts, o->ts, &duration)) {
-		if (duration >= 0)
-			s->duration_ns = duration;
-		if (duration < 0)
-			trace_note(t, TRACE_NOTE_NEGATIVE, ev);
-		if (duration > DAY_NS)
-			trace_note(t, TRACE_NOTE_LONG, ev);
-		s->is_suspect |= duration < 0 || duration > DAY_NS;
-	}
-	ret = emit_slice(t, o->track, &o->row, o->has_ts, o->ts, sink, err);
-	trace_spans_drop(t, o);
-	return ret;
-}
-
-static int on_end(struct trace_import *t, const struct trace_event *ev, bool is_async,
-		  struct tl_sink *sink, struct tl_error *err)
-{
-	struct trace_row row;
-	struct trace_open *o;
-	uint32_t track;
-	bool has_ts, is_crossed;
-	int64_t ts;
-	int ret = prepare(t, ev, &row, &track, &has_ts, &ts, is_async, sink, err);
-
-	if (ret <= 0)
-		return ret;
-	o = trace_spans_end(t, trace_spans_key(ev, track, is_async), row.slice.name,
-			    row.slice.name_length, &is_crossed);
-	if (o) {
-		if (is_crossed)
-			trace_note(t, TRACE_NOTE_CROSSED, ev);
-		return close_span(t, o, ev, &row, has_ts, ts, sink, err);
-	}
-	trace_note(t, TRACE_NOTE_LONE_END, ev);
-	row.slice.is_instant = true;
-	row.slice.is_suspect = true;
-	row.slice.has_step = false;
-	return emit_slice(t, track, &row, has_ts, ts, sink, err);
-}
-
-static int by_order(const void *a, const void *b)
-{
-	const struct trace_open *x = a, *y = b;
-
-	return x->order < y->order ? -1 : x->order > y->order;
-}
-
-static int finish_spans(struct trace_import *t, struct tl_sink *sink, struct tl_error *err)
-{
-	struct trace_spans *s = &t->spans;
-	int ret = TL_OK;
-
-	if (s->count)
-		qsort(s->items, s->count, sizeof(*s->items), by_order);
-	for (size_t i = 0; i < s->count && ret == TL_OK; i++) {
-		struct trace_open *o = &s->items[i];
-
-		if (!o->is_used)
-			continue;
-		if (t->notes[TRACE_NOTE_UNCLOSED].count++ == 0)
-			t->notes[TRACE_NOTE_UNCLOSED].first = o->position;
-		point_to_texts(o);
-		ret = emit_slice(t, o->track, &o->row, o->has_ts, o->ts, sink, err);
-	}
-	return ret;
-}
-
-/* ---- flows ------------- ---------------------------------------------------------------------- */
+/* ---- flows ----------------------------------------------------------------------------------- */
 
 /* Where an arrow's end is: on the one track with these ids, or where the producer says. */
 static int flow_track(struct trace_import *t, const struct trace_event *ev, struct tl_sink *sink,
@@ -555,15 +400,15 @@ static int on_event(struct trace_import *t, const struct trace_event *ev, struct
 	case 'p':
 		return on_instant(t, ev, true, sink, err);
 	case 'B':
-		return on_begin(t, ev, false, sink, err);
+		return trace_on_begin(t, ev, false, sink, err);
 	case 'E':
-		return on_end(t, ev, false, sink, err);
+		return trace_on_end(t, ev, false, sink, err);
 	case 'b':
 	case 'S':
-		return on_begin(t, ev, true, sink, err);
+		return trace_on_begin(t, ev, true, sink, err);
 	case 'e':
 	case 'F':
-		return on_end(t, ev, true, sink, err);
+		return trace_on_end(t, ev, true, sink, err);
 	case 's':
 		return on_flow(t, ev, TL_FLOW_BEGIN, sink, err);
 	case 't':
@@ -581,7 +426,7 @@ static int on_event(struct trace_import *t, const struct trace_event *ev, struct
 
 static int finish(struct trace_import *t, struct tl_sink *sink, struct tl_error *err)
 {
-	int ret = finish_spans(t, sink, err);
+	int ret = trace_finish_spans(t, sink, err);
 
 	if (ret == TL_OK)
 		ret = trace_tracks_finish(t, sink, err);

@@ -1,6 +1,6 @@
 /*
  * trace_import.h - private: the state of one import of trace events, shared by the files that keep
- * its tracks (trace_tracks.c), its open spans (trace_spans.c) and its clock (trace_clock.c).
+ * its tracks (trace_tracks.c), its open spans (trace_spans.c, trace_pairs.c) and its clock (trace_clock.c).
  */
 #ifndef TRACE_IMPORT_H
 #define TRACE_IMPORT_H
@@ -49,9 +49,9 @@ struct trace_tracks {
 	} memo[64];
 };
 
-/* A slice that was begun and not yet ended. */
+/* A slice that was begun and not yet ended, or an end whose begin has not come yet. */
 struct trace_open {
-	bool is_async;
+	bool is_async, is_end;
 	uint32_t track;
 	uint64_t key; /* of the stack that it is on */
 	uint64_t order, position;
@@ -60,11 +60,14 @@ struct trace_open {
 	struct trace_row row;
 	struct tl_text text; /* name, category, arguments */
 	size_t name_length, category_length, arguments_length;
-	uint32_t next; /* in its bucket, newest first; index + 1 */
+	struct trace_open *end; /* of a begin: what it was matched with when all was read */
+	uint32_t next;		/* of a begin, in its bucket, newest first; index + 1 */
 	bool is_used;
 };
 
-#define TRACE_BUCKETS 1024u /* for the spans open at a time */
+#define TRACE_DAY_NS	    86400000000000 /* longer slices are no truth */
+#define TRACE_CROSSED_DEPTH 64u		   /* how far down a stack a name is looked for */
+#define TRACE_BUCKETS	    1024u	   /* for the spans open at a time */
 
 struct trace_spans {
 	struct trace_open *items;
@@ -72,7 +75,8 @@ struct trace_spans {
 	uint32_t free; /* index + 1 */
 	uint32_t buckets[TRACE_BUCKETS];
 	uint64_t order;
-	size_t bytes; /* of all texts */
+	size_t bytes;	  /* of all texts */
+	size_t end_count; /* kept, all of them until the end */
 };
 
 /* What is odd about whole events; see the table in trace_report.c. */
@@ -148,13 +152,20 @@ void trace_tracks_release(struct trace_tracks *tracks);
 /* trace_spans.c; `track` is resolved by the caller */
 uint64_t trace_spans_key(const struct trace_event *ev, uint32_t track, bool is_async);
 /* 1: kept; 0: too many are open. */
-int trace_spans_begin(struct trace_import *t, const struct trace_open *span,
-		      const struct tl_event_slice *slice, struct tl_error *err);
-/* The innermost open one of the stack, or the innermost of that name; NULL none. */
-struct trace_open *trace_spans_end(struct trace_import *t, uint64_t key, const char *name,
-				   size_t name_length, bool *is_crossed);
+int trace_spans_keep(struct trace_import *t, const struct trace_open *span,
+		     const struct tl_event_slice *slice, struct tl_error *err);
+/* What the end ends: the innermost open one of its stack that began before, or that of its name; or NULL. */
+struct trace_open *trace_spans_end(struct trace_import *t, const struct trace_open *end,
+				   const char *name, size_t name_length, bool *is_crossed);
 void trace_spans_drop(struct trace_import *t, struct trace_open *span);
 void trace_spans_release(struct trace_spans *spans);
+
+/* trace_pairs.c */
+int trace_on_begin(struct trace_import *t, const struct trace_event *ev, bool is_async,
+		   struct tl_sink *sink, struct tl_error *err);
+int trace_on_end(struct trace_import *t, const struct trace_event *ev, bool is_async,
+		 struct tl_sink *sink, struct tl_error *err);
+int trace_finish_spans(struct trace_import *t, struct tl_sink *sink, struct tl_error *err);
 
 /* trace_clock.c */
 int trace_clock_before(struct trace_import *t, int64_t ts, struct tl_sink *sink,
@@ -162,12 +173,24 @@ int trace_clock_before(struct trace_import *t, int64_t ts, struct tl_sink *sink,
 int trace_clock_finish(struct trace_import *t, struct tl_sink *sink, struct tl_error *err);
 
 /* trace_import.c */
+static inline void trace_note_at(struct trace_import *t, enum trace_note what, uint64_t position)
+{
+	if (t->notes[what].count++ == 0 || position < t->notes[what].first)
+		t->notes[what].first = position;
+}
+
 static inline void trace_note(struct trace_import *t, enum trace_note what,
 			      const struct trace_event *ev)
 {
-	if (t->notes[what].count++ == 0)
-		t->notes[what].first = ev->position;
+	trace_note_at(t, what, ev->position);
 }
+
+/* A slice with its track, ready to be emitted or kept: 1; 0: of no use. */
+int trace_prepare(struct trace_import *t, const struct trace_event *ev, struct trace_row *row,
+		  uint32_t *track, bool *has_ts, int64_t *ts, bool is_async, struct tl_sink *sink,
+		  struct tl_error *err);
+int trace_emit_slice(struct trace_import *t, uint32_t track, const struct trace_row *row,
+		     bool has_ts, int64_t ts, struct tl_sink *sink, struct tl_error *err);
 
 void trace_describe(struct trace_import *t, const struct trace_event *ev, const char *name,
 		    size_t name_length, struct trace_row *row);

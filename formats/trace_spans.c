@@ -8,10 +8,12 @@
 #include <string.h>
 
 /* Nobody has more open at a time; a trace without ends must not fill the memory. */
-#define OPEN_MAX      16384u
-#define BYTES_MAX     (16u << 20)
+#define OPEN_MAX  16384u
+#define BYTES_MAX (16u << 20)
+/* Ends whose begin has not come: those of a trace that was cut at its start must not be in the way. */
+#define ENDS_MAX      8192u
+#define ENDS_BYTES    (8u << 20)
 #define TEXT_KEPT_MAX 1024u /* room that is kept for the next one */
-#define CROSSED_DEPTH 64u   /* how far down a stack a name is looked for */
 
 uint64_t trace_spans_key(const struct trace_event *ev, uint32_t track, bool is_async)
 {
@@ -25,8 +27,8 @@ uint64_t trace_spans_key(const struct trace_event *ev, uint32_t track, bool is_a
 	return ev->has_local_id ? tl_hash(ev->pid.text, ev->pid.length, hash) : hash;
 }
 
-int trace_spans_begin(struct trace_import *t, const struct trace_open *span,
-		      const struct tl_event_slice *slice, struct tl_error *err)
+int trace_spans_keep(struct trace_import *t, const struct trace_open *span,
+		     const struct tl_event_slice *slice, struct tl_error *err)
 {
 	struct trace_spans *s = &t->spans;
 	uint32_t *bucket = &s->buckets[span->key % TRACE_BUCKETS];
@@ -35,8 +37,11 @@ int trace_spans_begin(struct trace_import *t, const struct trace_open *span,
 	struct tl_text text;
 	uint32_t index;
 
-	if ((!s->free && s->count == OPEN_MAX) || s->bytes > BYTES_MAX)
+	if (span->is_end && (s->end_count == ENDS_MAX || s->bytes > ENDS_BYTES))
 		return 0;
+	if ((!s->free && s->count == OPEN_MAX + ENDS_MAX) || s->bytes > BYTES_MAX + ENDS_BYTES)
+		return 0;
+	s->end_count += span->is_end;
 	if (s->free) {
 		index = s->free - 1;
 		s->free = s->items[index].next;
@@ -60,32 +65,38 @@ int trace_spans_begin(struct trace_import *t, const struct trace_open *span,
 	o->arguments_length = arguments_length;
 	o->order = s->order++;
 	o->is_used = true;
-	o->next = *bucket;
-	*bucket = index + 1;
+	if (!o->is_end) {
+		o->next = *bucket;
+		*bucket = index + 1;
+	}
 	return text.failed ? tl_fail(err, TL_NOMEM, "out of memory") : 1;
 }
 
-struct trace_open *trace_spans_end(struct trace_import *t, uint64_t key, const char *name,
-				   size_t name_length, bool *is_crossed)
+struct trace_open *trace_spans_end(struct trace_import *t, const struct trace_open *end,
+				   const char *name, size_t name_length, bool *is_crossed)
 {
 	struct trace_spans *s = &t->spans;
 	struct trace_open *top = NULL;
 	unsigned depth = 0;
 
 	*is_crossed = false;
-	for (uint32_t i = s->buckets[key % TRACE_BUCKETS]; i; i = s->items[i - 1].next) {
+	for (uint32_t i = s->buckets[end->key % TRACE_BUCKETS]; i; i = s->items[i - 1].next) {
 		struct trace_open *o = &s->items[i - 1];
 
-		if (o->key != key)
+		if (o->key != end->key)
 			continue;
-		if (!name_length)
+		if (o->has_ts && end->has_ts && o->ts > end->ts) {
+			/* begins behind this end: another one's */
+		} else if (!name_length) {
 			return o;
-		if (o->name_length == name_length && !memcmp(o->text.data, name, name_length)) {
+		} else if (o->name_length == name_length &&
+			   !memcmp(o->text.data, name, name_length)) {
 			*is_crossed = top != NULL;
 			return o;
+		} else {
+			top = top ? top : o;
 		}
-		top = top ? top : o;
-		if (++depth == CROSSED_DEPTH)
+		if (++depth == TRACE_CROSSED_DEPTH)
 			break;
 	}
 	return NULL;
