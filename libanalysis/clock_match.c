@@ -72,6 +72,8 @@ static int add_match(struct trial *t, const struct tl_happening *o, const struct
 	else if (relation == TL_RELATION_WAIT)
 		/* the tracer's own work before a call is not in its length */
 		b.low = i->end - (begin + (o->end - o->begin)) - CLOSE_NS;
+	else if (o->end > o->begin && i->end > i->begin)
+		b.low = i->end - predicted(t, o->end); /* higher or lower, as either looks closer */
 	else
 		b.low = b.high;
 	t->bounds[t->matches++] = b;
@@ -355,7 +357,8 @@ static int find_range(const struct trial *t, int64_t *low, int64_t *high, struct
 static int find_middle(const struct trial *t, enum tl_clock_relation relation, int64_t *middle,
 		       struct tl_clock_match *out, struct tl_error *err)
 {
-	int64_t *begins = tl_alloc(t->matches, sizeof(*begins), err), low = 0, high = 0, centre;
+	int64_t *begins = tl_alloc(t->matches, sizeof(*begins), err), low = 0, high = 0, centre,
+		end;
 	int ret = TL_OK;
 
 	if (!begins)
@@ -366,11 +369,16 @@ static int find_middle(const struct trial *t, enum tl_clock_relation relation, i
 	for (size_t i = 0; i < t->matches; i++)
 		begins[i] = llabs(t->bounds[i].high - centre);
 	out->spread_ns = median(begins, t->matches);
+	for (size_t i = 0; i < t->matches; i++)
+		begins[i] = t->bounds[i].low;
+	end = median(begins, t->matches);
 	free(begins);
 	if (relation == TL_RELATION_EVEN) {
-		*middle = centre;
+		/* one may look closer than the other: the truth is between what begins and ends say */
+		*middle = centre + (end - centre) / 2;
 		/* most write microseconds: equal ones need not be equal */
 		out->residual_ns = out->spread_ns > EVEN_MIN_NS ? out->spread_ns : EVEN_MIN_NS;
+		out->residual_ns += llabs(end - centre) / 2;
 		return TL_OK;
 	}
 	ret = find_range(t, &low, &high, err);
@@ -405,6 +413,18 @@ static int settle_drift(struct trial *t, const struct tl_clock_thread *threads, 
 }
 
 /* ---- the verdict ---- */
+
+static void find_span(const struct trial *t, struct tl_clock_match *out)
+{
+	out->first_ns = INT64_MAX;
+	out->last_ns = INT64_MIN;
+	for (size_t i = 0; i < t->matches; i++) {
+		int64_t time = t->bounds[i].time;
+
+		out->first_ns = time < out->first_ns ? time : out->first_ns;
+		out->last_ns = time > out->last_ns ? time : out->last_ns;
+	}
+}
 
 static void judge(const struct trial *best, enum tl_clock_relation relation,
 		  struct tl_clock_match *out)
@@ -450,6 +470,7 @@ static int conclude(struct trial *best, const struct tl_clock_thread *threads, s
 	if (best->matches)
 		ret = settle_drift(best, threads, count, relation, err);
 	judge(best, relation, out);
+	find_span(best, out);
 	if (ret == TL_OK && best->matches)
 		ret = find_middle(best, relation, &middle, out, err);
 	out->offset_ns = best->candidate.offset_ns + middle;

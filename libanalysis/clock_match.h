@@ -39,8 +39,9 @@ struct tl_clock_match {
 	/* inner time = outer time + offset_ns + drift * (outer time - origin_ns) */
 	int64_t offset_ns, origin_ns;
 	double drift;
-	int64_t residual_ns; /* half of the range in which the offset lies */
-	int64_t spread_ns;   /* MAD of the begins */
+	int64_t residual_ns;	   /* half of the range in which the offset lies */
+	int64_t spread_ns;	   /* MAD of the begins */
+	int64_t first_ns, last_ns; /* outer times of what matched */
 	size_t match_count;
 	size_t overlap_count; /* happenings of the less talkative one that the other could have seen */
 	size_t disagreement_count; /* at the same time it saw something else */

@@ -237,6 +237,70 @@ def check_spans(recordings, rng, folder):
     return bool(match) and abs(error) <= match[0]['clock_residual_ns'] + 50000
 
 
+def matches_of(folder, names):
+    """How each of these files was mapped."""
+    case = os.path.join(folder, 'two.db')
+    if os.path.exists(case):
+        os.unlink(case)
+    subprocess.run([program, 'import', '-q', '--no-symbols', '-o', case] +
+                   [os.path.join(folder, name) for name in names], check=True)
+    out = subprocess.run([program, 'align', '--json', case], check=True, capture_output=True)
+    return [next(c for c in json.loads(out.stdout)['clocks'] if c['path'].endswith(name)) for name in names]
+
+
+def check_tracers(recording, rng, folder, rounds=10):
+    """What perf trace printed and what strace wrote of one run: both tell of calls, neither looks closer by rule."""
+    text = gzip.open(os.path.join(root, recording.name, 'trace.txt.gz'), 'rt', errors='replace').read().splitlines()
+    times = [round(float(line.split(' ', 1)[0]) * 1e6) for line in (t.lstrip() for t in text) if line[:1].isdigit()]
+    good, errors, residuals = 0, [], []
+    for _ in range(rounds):
+        middle = rng.uniform(0.3, 0.7) * (times[-1] - times[0]) + times[0]
+        first, last = (int(middle + sign * rng.uniform(0.15, 0.5) * (times[-1] - times[0])) for sign in (-1, 1))
+        with open(os.path.join(folder, 'trace.txt'), 'w') as trace:
+            trace.writelines(line + '\n' for line in text if line.lstrip()[:1].isdigit() and rng.random() >= 0.1 and
+                             first <= round(float(line.split(None, 1)[0]) * 1e6) <= last)
+        lines = cut_log(recording, rng, recording.offset + times[0], recording.offset + times[-1])
+        write_log(os.path.join(folder, 'tracer.log'), lines, None)
+        os.utime(os.path.join(folder, 'trace.txt'), (1.7e9, 1.7e9))
+        trace, _ = matches_of(folder, ['trace.txt', 'tracer.log'])
+        error = max((trace['clock_offset_ns'] + round((trace['clock_slope'] - 1) * at) - recording.offset
+                     for at in (times[0], times[-1])), key=abs)
+        errors.append(abs(error))
+        residuals.append(trace['clock_residual_ns'] or 0)
+        good += trace['clock_method'] == 'matched' and abs(error) <= (trace['clock_residual_ns'] or 0) + recording.uncertain
+    print(f'# perf trace and strace: {good} of {rounds} within the residual; errors up to {max(errors) / 1e3:.1f} us, '
+          f'residuals up to {max(residuals) / 1e3:.1f} us')
+    return good == rounds
+
+
+def write_trace(path, spans, base):
+    with open(path, 'w') as trace:
+        json.dump({'traceEvents': [{'ph': 'X', 'pid': 7, 'tid': tid, 'name': name, 'cat': 'cpu_op',
+                                    'ts': (begin - base) / 1e3, 'dur': (end - begin) / 1e3}
+                                   for tid, name, begin, end in spans]}, trace)
+
+
+def check_profilers(rng, folder):
+    """Two profilers that tell of the same spans; and two that do so at an even pace, where nothing tells which is which."""
+    good = True
+    for is_even in False, True:
+        now, spans = 10**12, []
+        for i in range(400):
+            now += 10**6 if is_even else rng.randint(100000, 2000000)
+            spans.append((7 + i % 2, 'op' if is_even else f'op{rng.randrange(9)}', now, now + (50000 if is_even else rng.randint(5000, 90000))))
+        write_trace(os.path.join(folder, 'one.json'), [s for s in spans if rng.random() >= 0.1], 10**12 - 5 * 10**9)
+        seen = [(tid, name, begin + rng.randint(0, 400), end + rng.randint(500, 900))
+                for tid, name, begin, end in spans[40:] if rng.random() >= 0.1]
+        write_trace(os.path.join(folder, 'two.json'), seen, 10**12 + 3 * 10**9)
+        clocks = matches_of(folder, ['one.json', 'two.json'])
+        error = clocks[1]['clock_offset_ns'] - clocks[0]['clock_offset_ns'] - 8 * 10**9
+        matched = [c for c in clocks if c['clock_method'] == 'matched']
+        print(f'# two profilers{" at an even pace" if is_even else ""}: {len(matched)} matched, error {error / 1e3:.1f} us, '
+              f'{[c["clock_residual_ns"] for c in matched]} {[c["clock_trouble"] for c in clocks if c["clock_trouble"]]}')
+        good &= not matched if is_even else bool(matched) and abs(error) <= matched[0]['clock_residual_ns']
+    return good
+
+
 def main():
     rng = random.Random(seed)
     recordings = [Recording(name) for name in ('load', 'shells', 'files')]
@@ -262,6 +326,8 @@ def main():
                       f'{match["match_count"]} matches, second best {match["rival_ratio"]:.2f}')
         sleeps_agree = check_sleeps(folder)
         spans_match = check_spans(recordings, rng, folder)
+        tracers_match = check_tracers(recordings[0], rng, folder)
+        profilers_match = check_profilers(rng, folder)
         shuffled = [one(recordings, rng, folder, True) for _ in range(max(cuts // 10, 5))]
     errors.sort()
     residuals.sort()
@@ -275,6 +341,8 @@ def main():
                        ('the error is within the residual', beyond == 0),
                        ('sleeps that perf saw lie in calls that strace saw', sleeps_agree),
                        ('spans of a profiler are matched with calls', spans_match),
+                       ('calls that two tracers saw are matched, within the residual', tracers_match),
+                       ('spans that two profilers saw are matched, but not at an even pace', profilers_match),
                        ('shuffled names match nothing', not any(s[2] for s in shuffled))):
         print(f'{"ok" if good else "not ok"} - clocks: {what}')
     for recording, own, match, error, trouble in shuffled:

@@ -2,6 +2,7 @@
 # record_clocks.sh [CASE...] - records testdata/clock: one run of a program seen by perf on its default
 # clock and by strace at once, with marks that tell the true offset between the two. Needs root, perf
 # and strace.
+# trace.txt.gz, where the program is `load`, is the same perf.data as perf trace prints it.
 #
 # A mark is a call of a thread that strace does not trace, between two readings of the wall clock
 # (clock_load.c): `marks` has these, a pair a line; perf.data.gz has the call.
@@ -46,6 +47,7 @@ record() {
 	wait "$perf" || :
 	mkdir -p "$top/testdata/clock/$name"
 	gzip -9n <perf.data >"$top/testdata/clock/$name/perf.data.gz"
+	[ "$name" != load ] || perf trace -f -T -i perf.data 2>&1 >/dev/null | gzip -9n >"$top/testdata/clock/$name/trace.txt.gz"
 	gzip -9n <strace.log >"$top/testdata/clock/$name/strace.log.gz"
 	cp marks "$top/testdata/clock/$name/marks"
 	{
