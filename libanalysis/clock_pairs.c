@@ -5,6 +5,7 @@
 #include "clock_pairs.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -235,6 +236,24 @@ static struct tl_clock_line line_of(const struct tl_clock_match *m, bool is_oute
 	return line;
 }
 
+/*
+ * Far from what both saw the clocks may have drifted apart: by what may be hidden in the residual, or, where
+ * it says less, by as much as crystals do.
+ */
+static int64_t residual_of(const struct source *s, const struct tl_clock_match *m, bool is_outer)
+{
+	const double drift_unknown = 1e-4;
+	int64_t shift = is_outer ? 0 : m->offset_ns;
+	double first = (double)tl_clock_source_time(s->view.line, s->first_ts) - (double)shift;
+	double last = (double)tl_clock_source_time(s->view.line, s->last_ts) - (double)shift;
+	double span = (double)m->last_ns - (double)m->first_ns;
+	double outside = fmax(fmax((double)m->first_ns - first, last - (double)m->last_ns), 0);
+	double drift = fmin(span > 0 ? 2 * (double)m->residual_ns / span : 1, drift_unknown);
+	double residual = (double)m->residual_ns + drift * outside;
+
+	return residual < 9e18 ? (int64_t)residual : INT64_MAX;
+}
+
 static bool is_better(const struct tl_clock_claim *a, const struct tl_clock_claim *b)
 {
 	if (a->residual_ns != b->residual_ns)
@@ -249,7 +268,7 @@ static int take_match(struct pairs *p, struct source *s, const struct source *re
 	struct tl_clock_claim claim = { .source_id = s->view.source_id,
 					.method = TL_CLOCK_MATCHED,
 					.line = line_of(m, is_outer),
-					.residual_ns = m->residual_ns,
+					.residual_ns = residual_of(s, m, is_outer),
 					.reference_id = reference->view.source_id,
 					.match_count = (int64_t)m->match_count,
 					.rival_ratio = m->rival_ratio };
