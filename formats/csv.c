@@ -23,7 +23,8 @@ struct csv {
 	struct tl_text buffer;
 	char separator;
 	bool is_json, has_header;
-	uint64_t rows, too_long;
+	uint64_t rows;
+	uint64_t others, first_other; /* objects that are no rows */
 };
 
 int csv_column(const struct csv_record *names, const char *name)
@@ -155,21 +156,32 @@ static int begin_table(struct csv *c, const struct csv_record *names, struct tl_
 	return kind->begin(t, err);
 }
 
+/* 1: a row; TL_OK: an object that is none, as a configuration is, or an evaluation between steps. */
 static int read_json(struct csv *c, const struct tl_line *line, struct tl_error *err)
 {
+	const struct csv_kind *kind;
+	int ret;
+
 	if (!csv_split_json(line->text, line->length, &c->keys, &c->values, &c->buffer) ||
 	    c->keys.is_too_wide) {
 		tl_fail_line(err, TL_FORMAT, line->number, "no JSON object of a table's row");
 		return TL_READ_SKIPPED;
 	}
 	if (c->has_header && same_names(&c->keys, &c->table.names))
+		return 1;
+	kind = csv_find_kind(&c->keys);
+	if (!kind) {
+		if (!c->others++)
+			c->first_other = line->number;
 		return TL_OK;
-	if (c->has_header && csv_find_kind(&c->keys) != c->table.kind) {
+	}
+	if (c->has_header && kind != c->table.kind) {
 		tl_fail_line(err, TL_FORMAT, line->number, "a row without the columns of %s",
 			     c->table.kind->what);
 		return TL_READ_SKIPPED;
 	}
-	return begin_table(c, &c->keys, err);
+	ret = begin_table(c, &c->keys, err);
+	return ret == TL_OK ? 1 : ret;
 }
 
 /* Rows must be as wide as the header; empty fields behind it are what spreadsheets leave. */
@@ -208,7 +220,9 @@ static int next_row(struct csv *c, bool *is_last, struct tl_error *err)
 		*is_last = !line.has_newline;
 		if (c->is_json) {
 			ret = read_json(c, &line, err);
-			return ret == TL_OK ? 1 : ret;
+			if (ret == TL_OK)
+				continue;
+			return ret;
 		}
 		if (!c->has_header)
 			c->separator = csv_separator(line.text, line.length);
@@ -242,6 +256,21 @@ static int emit_cut(struct csv *c, struct tl_sink *sink, struct tl_error *err)
 	return sink->emit(sink, &ev, err);
 }
 
+static int emit_others(struct csv *c, struct tl_sink *sink, struct tl_error *err)
+{
+	struct tl_event ev = { .kind = TL_EVENT_DIAGNOSTIC };
+
+	if (!c->others)
+		return TL_OK;
+	ev.diagnostic.kind = TL_DIAGNOSTIC_NOTE;
+	ev.diagnostic.what = "objects without the members of a row";
+	ev.diagnostic.count = c->others;
+	ev.diagnostic.unit = "lines";
+	ev.diagnostic.position_kind = TL_POSITION_LINE;
+	ev.diagnostic.position = c->first_other;
+	return sink->emit(sink, &ev, err);
+}
+
 static int finish(struct csv *c, struct tl_sink *sink, struct tl_error *err)
 {
 	int ret;
@@ -249,6 +278,8 @@ static int finish(struct csv *c, struct tl_sink *sink, struct tl_error *err)
 	if (!c->has_header)
 		return tl_fail(err, TL_FORMAT, "no header of a table");
 	ret = c->table.kind->end ? c->table.kind->end(&c->table, sink, err) : TL_OK;
+	if (ret == TL_OK)
+		ret = emit_others(c, sink, err);
 	return ret < 0 ? ret : TL_READ_END;
 }
 
@@ -333,8 +364,13 @@ static int csv_probe(const uint8_t *head, size_t size)
 		const char *newline = memchr(text, '\n', left);
 		size_t len = newline ? (size_t)(newline - text) : left;
 
-		if (!is_comment(text, len))
-			return (newline || size < 4096) && is_known_header(text, len) ? 85 : 0;
+		if (!is_comment(text, len)) {
+			bool is_known = (newline || size < 4096) && is_known_header(text, len);
+
+			/* rows of steps may follow other objects */
+			if (is_known || *text != '{')
+				return is_known ? 85 : 0;
+		}
 		if (!newline)
 			return 0;
 		left -= len + 1;

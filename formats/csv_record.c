@@ -10,6 +10,12 @@
 
 #include "reader.h"
 
+enum {
+	PATH_MAX_LENGTH = 96,
+	NESTING_MAX = 3,
+	FIELDS_WITH_PATH = (CSV_FIELDS_MAX + 1) * (NESTING_MAX + 1)
+};
+
 static bool is_blank(char c)
 {
 	return c == ' ' || c == '\t' || c == '\r';
@@ -126,10 +132,8 @@ static bool take(struct json *j, char c)
 }
 
 /* Escapes but for \" and \\ and \/ stay as they are: no name or number needs them. */
-static bool json_string(struct json *j, struct csv_record *r, struct tl_text *buffer)
+static bool json_string(struct json *j, struct tl_text *buffer)
 {
-	size_t start = buffer->length;
-
 	if (!take(j, '"'))
 		return false;
 	for (; j->at < j->length && j->text[j->at] != '"'; j->at++) {
@@ -141,7 +145,16 @@ static bool json_string(struct json *j, struct csv_record *r, struct tl_text *bu
 	if (j->at >= j->length || buffer->failed)
 		return false;
 	j->at++;
-	add_field(r, buffer->data + start, buffer->length - start);
+	return true;
+}
+
+static bool json_string_value(struct json *j, struct csv_record *r, struct tl_text *buffer)
+{
+	size_t start = buffer->length;
+
+	if (!json_string(j, buffer))
+		return false;
+	add_field(r, buffer->data ? buffer->data + start : "", buffer->length - start);
 	return true;
 }
 
@@ -153,7 +166,7 @@ static bool json_value(struct json *j, struct csv_record *r, struct tl_text *buf
 
 	skip_blanks(j);
 	if (j->at < j->length && j->text[j->at] == '"')
-		return json_string(j, r, buffer);
+		return json_string_value(j, r, buffer);
 	for (start = j->at; j->at < j->length; j->at++) {
 		char c = j->text[j->at];
 
@@ -167,32 +180,76 @@ static bool json_value(struct json *j, struct csv_record *r, struct tl_text *buf
 			break;
 		else if (!in_string && (c == '}' || c == ']'))
 			depth--;
-		if (depth > j->length)
-			return false;
 	}
 	add_field(r, j->text + start, j->at - start);
 	return j->at < j->length && j->at > start;
+}
+
+/* An object in an object: its members are fields, too, named with the path to them. */
+struct nesting {
+	struct csv_record *keys, *values;
+	struct tl_text *buffer;
+	char path[PATH_MAX_LENGTH];
+	size_t path_length;
+	int depth;
+};
+
+static bool json_members(struct json *j, struct nesting *n);
+
+static bool json_member_value(struct json *j, struct nesting *n, size_t key_start)
+{
+	size_t key_length = n->buffer->length - key_start, before = n->path_length;
+	const char *key = n->buffer->data + key_start;
+	size_t count = n->keys->count;
+	bool is_whole;
+
+	skip_blanks(j);
+	if (j->at >= j->length || j->text[j->at] != '{' || n->depth == NESTING_MAX ||
+	    key_length + 1 > sizeof(n->path) || n->keys->count >= CSV_FIELDS_MAX / 2) {
+		add_field(n->keys, key, key_length);
+		return json_value(j, n->values, n->buffer);
+	}
+	memcpy(n->path, key, key_length);
+	n->path[key_length] = '.';
+	n->path_length = key_length + 1;
+	n->depth++;
+	is_whole = json_members(j, n);
+	n->depth--;
+	n->path_length = before;
+	if (n->keys->count == count)
+		n->buffer->length = key_start; /* an empty object leaves nothing */
+	return is_whole;
+}
+
+static bool json_members(struct json *j, struct nesting *n)
+{
+	if (!take(j, '{'))
+		return false;
+	if (take(j, '}'))
+		return true;
+	do {
+		size_t start = n->buffer->length;
+
+		tl_text_add(n->buffer, n->path, n->path_length);
+		if (!json_string(j, n->buffer) || !take(j, ':') || !json_member_value(j, n, start))
+			return false;
+	} while (!n->keys->is_too_wide && take(j, ','));
+	return !n->keys->is_too_wide && take(j, '}');
 }
 
 bool csv_split_json(const char *line, size_t len, struct csv_record *keys,
 		    struct csv_record *values, struct tl_text *buffer)
 {
 	struct json j = { .text = line, .length = len };
+	struct nesting n = { .keys = keys, .values = values, .buffer = buffer };
 
 	keys->count = values->count = 0;
 	keys->is_too_wide = values->is_too_wide = false;
 	keys->has_open_quote = values->has_open_quote = false;
-	reserve(buffer, len + 1);
-	if (!take(&j, '{'))
-		return false;
-	if (take(&j, '}'))
-		return j.at == len;
-	do {
-		if (!json_string(&j, keys, buffer) || !take(&j, ':') ||
-		    !json_value(&j, values, buffer))
-			return false;
-	} while (take(&j, ','));
-	if (!take(&j, '}'))
+	/* a member has the path before its key, and so have the objects around it */
+	reserve(buffer,
+		len + 1 + (len < FIELDS_WITH_PATH ? len : FIELDS_WITH_PATH) * PATH_MAX_LENGTH);
+	if (!json_members(&j, &n))
 		return false;
 	skip_blanks(&j);
 	return j.at == len && keys->count == values->count;

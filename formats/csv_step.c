@@ -1,138 +1,67 @@
 /*
- * csv_step.c - tables of steps that people bring: step, start, duration under the names and in the
- * units that they chose.
+ * csv_step.c - tables of steps that people bring, and that the loggers of training programs write:
+ * rows become lines that tell of steps. Which column tells what is found in csv_step_columns.c.
  */
-#include "csv.h"
+#include "csv_step.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "reader.h"
+#include "step_rows.h"
 #include "training_log.h"
+#include "training_log_unit.h"
 
 #define SECOND_NS INT64_C(1000000000)
 
-enum column { COL_STEP, COL_START, COL_END, COL_DURATION, COL_RANK, COL_COUNT };
+/* "elapsed": growing in so many rows in a row it counts from the beginning. */
+enum { PENDING_ROWS = 8 };
 
-struct steps {
-	int at[COL_COUNT];	    /* index of the column, or -1 */
-	int64_t unit_ns[COL_COUNT]; /* told by its name; 0: not */
-	bool used[CSV_FIELDS_MAX];
-	int64_t counted; /* the next number, where no column has it */
-	bool has_numbers_seen, is_relative, has_start, is_local;
-	int64_t guessed_unit_ns; /* of a start without a unit, by its size */
-	int64_t last_end;
-	uint64_t unitless, unitless_line;
-};
-
-static const char *const synonyms[COL_COUNT][16] = {
-	[COL_STEP] = { "step", "iteration", "iter", "step id", "step number", "global step",
-		       "training step", "step no", "number", "n", NULL },
-	[COL_START] = { "start", "begin", "ts", "timestamp", "start time", "begin time",
-			"step start", "start ts", "datetime", NULL },
-	[COL_END] = { "end", "stop", "end time", "stop time", "finish", "step end", "end ts",
-		      NULL },
-	[COL_DURATION] = { "duration", "dur", "time", "step time", "iter time", "iteration time",
-			   "elapsed", "elapsed time", "time per step", "step duration", "latency",
-			   "time per iteration", "elapsed time per iteration", "seconds",
-			   "milliseconds", NULL },
-	[COL_RANK] = { "rank", "rank id", "global rank", "worker", NULL },
-};
+enum note { NOTE_UNIT, NOTE_RATE, NOTE_LOGGED, NOTE_OTHER, NOTE_TOTAL, NOTE_COUNT };
 
 static const struct {
-	const char *name;
-	int64_t unit_ns;
-} units[] = {
-	{ "s", 1000000000 },	     { "sec", 1000000000 }, { "secs", 1000000000 },
-	{ "seconds", 1000000000 },   { "ms", 1000000 },	    { "msec", 1000000 },
-	{ "milliseconds", 1000000 }, { "us", 1000 },	    { "usec", 1000 },
-	{ "microseconds", 1000 },    { "ns", 1 },	    { "nsec", 1 },
-	{ "nanoseconds", 1 },
+	const char *what, *unit;
+} notes[NOTE_COUNT] = {
+	[NOTE_UNIT] = { "durations without a unit, taken as seconds", "steps" },
+	[NOTE_RATE] = { "durations from a rate", "steps" },
+	[NOTE_LOGGED] = { "times of rows, taken as the ends of their steps", "rows" },
+	[NOTE_OTHER] = { "rows that tell neither a duration nor a time of a step", "rows" },
+	[NOTE_TOTAL] = { "elapsed times that grow from row to row: taken as counted from the "
+			 "beginning",
+			 "rows" },
 };
 
-static int64_t unit_of(const char *word)
-{
-	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
-		if (!strcmp(word, units[i].name))
-			return units[i].unit_ns;
-	return 0;
-}
+/* How to read "elapsed" is not known before some rows are there. */
+enum elapsed { ELAPSED_UNKNOWN, ELAPSED_OF_STEP, ELAPSED_OF_ALL };
 
-/*
- * "Step Time (ms)", "step_time_ms", "stepTime" to "step time", and its unit. Names that are units
- * ("seconds") stay.
- */
-static void plain_name(const struct csv_field *field, char *out, size_t size, int64_t *unit_ns)
-{
-	size_t n = 0;
-	char *last;
-
-	for (size_t i = 0; i < field->length && n + 2 < size; i++) {
-		char c = field->text[i];
-		bool is_upper = c >= 'A' && c <= 'Z';
-		bool is_letter = is_upper || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
-
-		if (is_upper && i && field->text[i - 1] >= 'a' && field->text[i - 1] <= 'z' && n)
-			out[n++] = ' ';
-		if (is_letter)
-			out[n++] = is_upper ? (char)(c + 32) : c;
-		else if (n && out[n - 1] != ' ')
-			out[n++] = ' ';
-	}
-	while (n && out[n - 1] == ' ')
-		n--;
-	out[n] = '\0';
-	*unit_ns = unit_of(out);
-	last = strrchr(out, ' ');
-	if (last && unit_of(last + 1)) {
-		*unit_ns = unit_of(last + 1);
-		*last = '\0';
-		if (last - out > 3 && !strcmp(last - 3, " in"))
-			last[-3] = '\0';
-	}
-}
-
-/* The first of the synonyms that there is wins: "duration" over "time". */
-static void find_column(const struct csv_record *names, struct steps *s, enum column c)
-{
-	for (const char *const *word = synonyms[c]; *word; word++) {
-		for (size_t i = 0; i < names->count; i++) {
-			char name[64];
-
-			plain_name(&names->fields[i], name, sizeof(name), &s->unit_ns[c]);
-			if (strcmp(name, *word) != 0)
-				continue;
-			s->at[c] = (int)i;
-			return;
-		}
-	}
-	s->at[c] = -1;
-	s->unit_ns[c] = 0;
-}
-
-static void find_columns(const struct csv_record *names, struct steps *s)
-{
-	for (int c = 0; c < COL_COUNT; c++)
-		find_column(names, s, c);
-	/* "time" beside a duration is when, not how long */
-	for (size_t i = 0; i < names->count && s->at[COL_START] < 0 && s->at[COL_DURATION] >= 0;
-	     i++) {
-		if (csv_is(&names->fields[i], "time") && (int)i != s->at[COL_DURATION])
-			s->at[COL_START] = (int)i;
-	}
-	for (int c = 0; c < COL_COUNT; c++)
-		if (s->at[c] >= 0)
-			s->used[s->at[c]] = true;
-}
+struct steps {
+	struct csv_step_columns columns;
+	bool used[CSV_FIELDS_MAX];
+	int64_t counted; /* the next number, where no column has it */
+	bool is_relative, has_time, is_local;
+	int64_t guessed_unit_ns; /* of a time without a unit, by its size */
+	int64_t last_end, tick_ns;
+	struct step_rows rows;
+	struct step_line pending[PENDING_ROWS];
+	struct tl_arena texts;
+	size_t pending_count;
+	enum elapsed elapsed;
+	int64_t elapsed_tick_ns;
+	char key[64]; /* of long tables: the first metric that is no duration */
+	bool has_key;
+	uint64_t lines;
+	struct {
+		uint64_t count, first;
+	} notes[NOTE_COUNT];
+};
 
 static bool is_step_table(const struct csv_record *names)
 {
-	struct steps s = { 0 };
+	struct csv_step_columns columns;
 
-	find_columns(names, &s);
-	return s.at[COL_DURATION] >= 0 ? s.at[COL_STEP] >= 0 || s.at[COL_START] >= 0
-				       : s.at[COL_STEP] >= 0 && s.at[COL_START] >= 0;
+	csv_step_find_columns(names, &columns);
+	return csv_step_is_table(&columns);
 }
 
 static int begin(struct csv_table *t, struct tl_error *err)
@@ -143,18 +72,28 @@ static int begin(struct csv_table *t, struct tl_error *err)
 		s = t->state = tl_alloc(1, sizeof(*s), err);
 	if (!s)
 		return TL_NOMEM;
+	csv_step_find_columns(&t->names, &s->columns);
 	memset(s->used, 0, sizeof(s->used));
-	memset(s->unit_ns, 0, sizeof(s->unit_ns));
-	find_columns(&t->names, s);
+	for (int c = 0; c < CSV_STEP_COLUMNS; c++)
+		if (s->columns.at[c] >= 0)
+			s->used[s->columns.at[c]] = true;
 	return TL_OK;
 }
 
-static const struct csv_field *field_of(const struct steps *s, const struct csv_record *values,
-					enum column c)
+static void note(struct csv_table *t, enum note n)
 {
-	const struct csv_field *field = s->at[c] >= 0 && (size_t)s->at[c] < values->count
-						? &values->fields[s->at[c]]
-						: NULL;
+	struct steps *s = t->state;
+
+	if (!s->notes[n].count++)
+		s->notes[n].first = t->line;
+}
+
+static const struct csv_field *field_of(const struct steps *s, const struct csv_record *values,
+					enum csv_step_column c)
+{
+	int at = s->columns.at[c];
+	const struct csv_field *field =
+		at >= 0 && (size_t)at < values->count ? &values->fields[at] : NULL;
 
 	return field && !csv_is_missing(field) ? field : NULL;
 }
@@ -167,6 +106,28 @@ static int fail_field(struct csv_table *t, const struct csv_field *field, const 
 	tl_printable(shown, sizeof(shown), field->text, field->length < 60 ? field->length : 60);
 	tl_fail_line(err, TL_FORMAT, t->line, "'%s' is no %s", shown, expected);
 	return TL_READ_SKIPPED;
+}
+
+/* ---- times ----------------------------------------------------------------------------------- */
+
+/* Zeros at the end are not always written: the longest fraction tells how fine times are. */
+static void note_tick(int64_t *tick_ns, int64_t unit_ns, int digits)
+{
+	for (int i = 0; i < digits && unit_ns > 1; i++)
+		unit_ns /= 10;
+	if (!*tick_ns || unit_ns < *tick_ns)
+		*tick_ns = unit_ns > 0 ? unit_ns : 1;
+}
+
+static int fraction_digits(const struct csv_field *field)
+{
+	const char *point = memchr(field->text, '.', field->length);
+	int digits = 0;
+
+	for (const char *c = point ? point + 1 : NULL;
+	     c && c < field->text + field->length && *c >= '0' && *c <= '9'; c++)
+		digits++;
+	return digits < 9 ? digits : 9;
 }
 
 /*
@@ -185,8 +146,10 @@ static bool number_time(struct steps *s, const struct csv_field *field, int64_t 
 				     : whole >= INT64_C(100000000000000)  ? 1000
 				     : whole >= INT64_C(100000000000)	  ? 1000000
 									  : SECOND_NS;
-	if (!csv_time(field, unit_ns ? unit_ns : s->guessed_unit_ns, ns))
+	unit_ns = unit_ns ? unit_ns : s->guessed_unit_ns;
+	if (!csv_time(field, unit_ns, ns))
 		return false;
+	note_tick(&s->tick_ns, unit_ns, fraction_digits(field));
 	s->is_relative |= *ns < INT64_C(100000000) * SECOND_NS;
 	return true;
 }
@@ -196,102 +159,272 @@ static bool read_time(struct csv_table *t, struct steps *s, const struct csv_fie
 {
 	struct training_log_time time;
 
-	if (memchr(field->text, ':', field->length)) {
-		if (training_log_time(field->text, field->length, &time) != field->length)
-			return false;
-		if (time.clock != TRAINING_LOG_UNIX && time.clock != TRAINING_LOG_LOCAL)
-			return false;
-		s->is_local |= time.clock == TRAINING_LOG_LOCAL;
-		*ns = time.ns - (time.clock == TRAINING_LOG_LOCAL && t->opt->has_timezone
-					 ? t->opt->timezone_ns
-					 : 0);
-		return true;
-	}
-	return number_time(s, field, unit_ns, ns);
+	if (!memchr(field->text, ':', field->length))
+		return number_time(s, field, unit_ns, ns);
+	if (training_log_time(field->text, field->length, &time) != field->length)
+		return false;
+	if (time.clock != TRAINING_LOG_UNIX && time.clock != TRAINING_LOG_LOCAL)
+		return false;
+	s->is_local |= time.clock == TRAINING_LOG_LOCAL;
+	*ns = time.ns -
+	      (time.clock == TRAINING_LOG_LOCAL && t->opt->has_timezone ? t->opt->timezone_ns : 0);
+	note_tick(&s->tick_ns, SECOND_NS, time.digits);
+	return true;
 }
 
-static int read_duration(struct csv_table *t, struct steps *s, const struct csv_field *field,
-			 int64_t *ns, struct tl_error *err)
-{
-	int64_t unit = s->unit_ns[COL_DURATION];
+/* ---- durations ------------------------------------------------------------------------------- */
 
-	if (!unit) {
-		unit = SECOND_NS;
-		if (!s->unitless++)
-			s->unitless_line = t->line;
-	}
-	if (!csv_time(field, unit, ns) || *ns < 0)
-		return fail_field(t, field, "duration", err);
-	return TL_OK;
+/* "0:00:01.5", as Python shows a timedelta. */
+static bool clock_duration(const struct csv_field *field, int64_t *ns)
+{
+	const char *colon = memchr(field->text, ':', field->length);
+	struct csv_field part = { field->text, colon ? (size_t)(colon - field->text) : 0 };
+	int64_t hours, minutes, seconds;
+	size_t rest = field->length - part.length;
+
+	if (!colon || rest < 6 || colon[3] != ':' || !csv_integer(&part, &hours) || hours > 100000)
+		return false;
+	part = (struct csv_field) { colon + 1, 2 };
+	if (!csv_integer(&part, &minutes))
+		return false;
+	part = (struct csv_field) { colon + 4, rest - 4 };
+	if (!csv_time(&part, SECOND_NS, &seconds) || seconds < 0 || seconds >= 60 * SECOND_NS)
+		return false;
+	*ns = (hours * 3600 + minutes * 60) * SECOND_NS + seconds;
+	return true;
 }
 
-static int fill_step(struct csv_table *t, struct steps *s, const struct csv_record *values,
-		     struct tl_event *ev, struct tl_error *err)
+/* A number, and perhaps a unit that is surer than the one of the column. */
+static bool number_duration(struct csv_table *t, const struct csv_field *field, int64_t unit_ns,
+			    bool is_rate, int64_t *ns)
 {
-	const struct csv_field *number = field_of(s, values, COL_STEP);
-	const struct csv_field *start = field_of(s, values, COL_START);
-	const struct csv_field *end = field_of(s, values, COL_END);
-	const struct csv_field *duration = field_of(s, values, COL_DURATION);
-	const struct csv_field *rank = field_of(s, values, COL_RANK);
-	int64_t value, end_ns;
-	int ret = TL_OK;
+	size_t digits = tl_parse_time(field->text, field->length, SECOND_NS, ns), at = digits;
+	int64_t own;
 
-	ev->step.number = s->counted;
-	ev->step.rank = t->opt->has_rank ? t->opt->rank : -1;
-	ev->step.duration_ns = -1;
-	if (number && !csv_integer(number, &ev->step.number))
+	if (!digits)
+		return clock_duration(field, ns);
+	while (at < field->length && field->text[at] == ' ')
+		at++;
+	own = training_log_unit(field->text + at, field->length - at);
+	if (at < field->length && (!own || is_rate))
+		return clock_duration(field, ns);
+	if (is_rate) {
+		double time = *ns > 0 ? (double)unit_ns * 1e9 / (double)*ns : 0;
+
+		*ns = time < 9e18 ? llround(time) : 0;
+		note(t, NOTE_RATE);
+		return *ns > 0;
+	}
+	if (!own && !unit_ns)
+		note(t, NOTE_UNIT);
+	unit_ns = own ? own : unit_ns ? unit_ns : SECOND_NS;
+	return tl_parse_time(field->text, digits, unit_ns, ns) == digits && *ns >= 0;
+}
+
+/* ---- rows ------------------------------------------------------------------------------------ */
+
+static int fill_number(struct csv_table *t, struct steps *s, const struct csv_record *values,
+		       struct step_line *line, struct tl_error *err)
+{
+	const struct csv_field *number = field_of(s, values, CSV_STEP_NUMBER);
+	const struct csv_field *rank = field_of(s, values, CSV_STEP_RANK);
+	int64_t value;
+
+	line->number = s->counted;
+	line->rank = t->opt->has_rank ? t->opt->rank : -1;
+	if (number && !csv_integer(number, &line->number))
 		return fail_field(t, number, "step number", err);
 	if (rank && (!csv_integer(rank, &value) || value > INT32_MAX))
 		return fail_field(t, rank, "rank", err);
 	if (rank)
-		ev->step.rank = (int32_t)value;
-	if (start && !read_time(t, s, start, s->unit_ns[COL_START], &ev->ts))
+		line->rank = (int32_t)value;
+	return TL_OK;
+}
+
+static int fill_time(struct csv_table *t, struct steps *s, const struct csv_record *values,
+		     struct step_line *line, struct tl_error *err)
+{
+	const struct csv_field *start = field_of(s, values, CSV_STEP_BEGIN);
+	const struct csv_field *end = field_of(s, values, CSV_STEP_END);
+	const int64_t *unit_ns = s->columns.unit_ns;
+	int64_t begin_ns = 0, end_ns = 0;
+
+	if (start && !read_time(t, s, start, unit_ns[CSV_STEP_BEGIN], &begin_ns))
 		return fail_field(t, start, "time: expected ISO 8601, or seconds since 1970", err);
-	ev->has_ts = start != NULL;
-	if (duration)
-		ret = read_duration(t, s, duration, &ev->step.duration_ns, err);
-	if (ret == TL_OK && end) {
-		if (!read_time(t, s, end,
-			       s->unit_ns[COL_END] ? s->unit_ns[COL_END] : s->unit_ns[COL_START],
-			       &end_ns))
-			return fail_field(t, end, "time: expected ISO 8601, or seconds since 1970",
-					  err);
-		if (start && !duration && end_ns >= ev->ts)
-			ev->step.duration_ns = end_ns - ev->ts;
-		else if (!start && duration)
-			ev->has_ts = !__builtin_sub_overflow(end_ns, ev->step.duration_ns, &ev->ts);
+	if (end &&
+	    !read_time(t, s, end,
+		       unit_ns[CSV_STEP_END] ? unit_ns[CSV_STEP_END] : unit_ns[CSV_STEP_BEGIN],
+		       &end_ns))
+		return fail_field(t, end, "time: expected ISO 8601, or seconds since 1970", err);
+	line->has_time = start || end;
+	line->is_begin = start != NULL;
+	line->time = start ? begin_ns : end_ns;
+	if (start && end && line->duration_ns < 0 && end_ns >= begin_ns)
+		line->duration_ns = end_ns - begin_ns;
+	if (end && !start)
+		note(t, NOTE_LOGGED);
+	return TL_OK;
+}
+
+/*
+ * Of rows for each metric, those of a duration tell it; of the other metrics one is enough, which
+ * tells when steps were. False: this row is of another one.
+ */
+static bool take_key(struct steps *s, const struct csv_record *values,
+		     struct csv_step_duration *name)
+{
+	const struct csv_field *key = field_of(s, values, CSV_STEP_KEY);
+
+	memset(name, 0, sizeof(*name));
+	if (!key || key->length >= sizeof(s->key))
+		return false;
+	csv_step_duration_name(key->text, key->length, name);
+	if (name->score > 0)
+		return true;
+	if (!s->has_key) {
+		memcpy(s->key, key->text, key->length);
+		s->key[key->length] = '\0';
+		s->has_key = true;
 	}
-	if (ret == TL_OK && !ev->has_ts && ev->step.duration_ns < 0) {
-		tl_fail_line(err, TL_FORMAT, t->line, "a row without start and duration");
-		ret = TL_READ_SKIPPED;
+	return csv_is(key, s->key);
+}
+
+/* *is_told: this row tells something of a step at all. */
+static int fill_duration(struct csv_table *t, struct steps *s, const struct csv_record *values,
+			 struct step_line *line, bool *is_told, struct tl_error *err)
+{
+	const struct csv_field *field = field_of(s, values, CSV_STEP_DURATION);
+	int64_t unit_ns = s->columns.unit_ns[CSV_STEP_DURATION], seconds;
+	bool is_rate = s->columns.is_rate;
+
+	line->duration_ns = -1;
+	*is_told = true;
+	if (s->columns.at[CSV_STEP_KEY] >= 0 && s->columns.at[CSV_STEP_DURATION] < 0) {
+		struct csv_step_duration name;
+
+		*is_told = take_key(s, values, &name);
+		field = name.score ? field_of(s, values, CSV_STEP_VALUE) : NULL;
+		unit_ns = name.unit_ns;
+		is_rate = name.is_rate;
 	}
+	if (!field)
+		return TL_OK;
+	/* "time" may be when: a date, or seconds since 1970 */
+	if (s->columns.may_be_time && s->columns.at[CSV_STEP_END] < 0 &&
+	    (memchr(field->text, '-', field->length) ||
+	     (csv_time(field, 1, &seconds) && seconds >= 100000000))) {
+		s->columns.at[CSV_STEP_END] = s->columns.at[CSV_STEP_DURATION];
+		s->columns.at[CSV_STEP_DURATION] = -1;
+		return TL_OK;
+	}
+	if (!number_duration(t, field, unit_ns, is_rate, &line->duration_ns))
+		return fail_field(t, field, "duration", err);
+	note_tick(&s->elapsed_tick_ns, unit_ns ? unit_ns : SECOND_NS, fraction_digits(field));
+	return TL_OK;
+}
+
+static int add_row(struct csv_table *t, struct steps *s, const struct step_line *line,
+		   struct tl_sink *sink, struct tl_error *err)
+{
+	uint64_t before = s->rows.emitted;
+	int64_t end = line->time;
+	int ret = step_rows_add(&s->rows, line, sink, err);
+
+	t->events += s->rows.emitted - before;
+	s->lines++;
+	if (!line->has_time)
+		return ret;
+	if (line->is_begin && line->duration_ns > 0 &&
+	    __builtin_add_overflow(end, line->duration_ns, &end))
+		end = line->time;
+	s->last_end = !s->has_time || end > s->last_end ? end : s->last_end;
+	s->has_time = true;
 	return ret;
 }
+
+/* ---- "elapsed" ------------------------------------------------------------------------------- */
+
+/* A time since the beginning is when, and not how long. */
+static int add_elapsed(struct csv_table *t, struct steps *s, struct step_line *line,
+		       struct tl_sink *sink, struct tl_error *err)
+{
+	if (s->elapsed == ELAPSED_OF_ALL) {
+		if (!line->has_time) {
+			line->time = line->duration_ns;
+			line->tick_ns = s->elapsed_tick_ns;
+			s->is_relative = true;
+		}
+		line->has_time = true;
+		line->duration_ns = -1;
+		note(t, NOTE_TOTAL);
+	}
+	return add_row(t, s, line, sink, err);
+}
+
+static int flush_pending(struct csv_table *t, struct steps *s, struct tl_sink *sink,
+			 struct tl_error *err)
+{
+	size_t count = s->pending_count;
+	bool grows = count > 2 && s->pending[count - 1].duration_ns > s->pending[0].duration_ns;
+	int ret = TL_OK;
+
+	for (size_t i = 1; i < count; i++)
+		grows &= s->pending[i].duration_ns >= s->pending[i - 1].duration_ns;
+	s->elapsed = grows ? ELAPSED_OF_ALL : ELAPSED_OF_STEP;
+	for (size_t i = 0; i < count && ret == TL_OK; i++)
+		ret = add_elapsed(t, s, &s->pending[i], sink, err);
+	s->pending_count = 0;
+	tl_arena_release(&s->texts);
+	return ret;
+}
+
+/* Whether it grows from row to row is seen by some rows. */
+static int take_elapsed(struct csv_table *t, struct steps *s, struct step_line *line,
+			struct tl_sink *sink, struct tl_error *err)
+{
+	struct step_line *kept;
+
+	if (s->elapsed)
+		return add_elapsed(t, s, line, sink, err);
+	kept = &s->pending[s->pending_count++];
+	*kept = *line;
+	if (line->detail)
+		kept->detail = tl_arena_copy(&s->texts, line->detail, strlen(line->detail), err);
+	if (line->detail && !kept->detail)
+		return TL_NOMEM;
+	return s->pending_count == PENDING_ROWS ? flush_pending(t, s, sink, err) : TL_OK;
+}
+
+/* ---- the table ------------------------------------------------------------------------------- */
 
 static int row(struct csv_table *t, const struct csv_record *values, struct tl_sink *sink,
 	       struct tl_error *err)
 {
 	struct steps *s = t->state;
-	struct tl_event ev = { .kind = TL_EVENT_STEP };
-	int ret = fill_step(t, s, values, &ev, err);
+	struct step_line line = { .position = t->line };
+	bool is_told;
+	int ret = fill_number(t, s, values, &line, err);
 
+	if (ret == TL_OK)
+		ret = fill_duration(t, s, values, &line, &is_told, err);
+	if (ret == TL_OK && is_told)
+		ret = fill_time(t, s, values, &line, err);
 	if (ret != TL_OK)
 		return ret;
-	s->counted = ev.step.number < INT64_MAX ? ev.step.number + 1 : 0;
+	if (!is_told || (!line.has_time && line.duration_ns < 0)) {
+		note(t, NOTE_OTHER);
+		return TL_OK;
+	}
+	s->counted = line.number < INT64_MAX ? line.number + 1 : 0;
 	csv_detail(&t->detail, &t->names, values, s->used);
 	if (t->detail.failed)
 		return tl_fail(err, TL_NOMEM, "out of memory");
-	ev.step.detail = t->detail.length ? t->detail.data : NULL;
-	if (ev.has_ts) {
-		int64_t end = ev.ts;
-
-		if (ev.step.duration_ns > 0 &&
-		    __builtin_add_overflow(ev.ts, ev.step.duration_ns, &end))
-			end = ev.ts;
-		s->last_end = !s->has_start || end > s->last_end ? end : s->last_end;
-		s->has_start = true;
-	}
-	return csv_emit(t, sink, &ev, err);
+	line.detail = t->detail.length ? t->detail.data : NULL;
+	line.tick_ns = s->tick_ns ? s->tick_ns : 1;
+	if (s->columns.may_be_total && s->columns.at[CSV_STEP_DURATION] >= 0 &&
+	    line.duration_ns >= 0 && !line.is_begin)
+		return take_elapsed(t, s, &line, sink, err);
+	return add_row(t, s, &line, sink, err);
 }
 
 static int emit_clock(struct csv_table *t, const struct steps *s, struct tl_sink *sink,
@@ -299,9 +432,9 @@ static int emit_clock(struct csv_table *t, const struct steps *s, struct tl_sink
 {
 	struct tl_event ev = { .kind = TL_EVENT_CLOCK };
 
-	if (!s->has_start)
+	if (!s->has_time)
 		return TL_OK;
-	ev.clock.name = "start column";
+	ev.clock.name = "times of the rows";
 	ev.clock.method = TL_CLOCK_EXACT;
 	ev.clock.why = "Unix time, or a time zone, in the table";
 	if (s->is_relative) {
@@ -310,9 +443,8 @@ static int emit_clock(struct csv_table *t, const struct steps *s, struct tl_sink
 			ev.clock.offset_ns = 0;
 		ev.clock.method = TL_CLOCK_ASSUMED;
 		ev.clock.residual_ns = -1;
-		ev.clock.why =
-			"starts count from a beginning that is not told; file date taken for "
-			"the end of the last step";
+		ev.clock.why = "times count from a beginning that is not told; file date taken for "
+			       "the end of the last step";
 	} else if (s->is_local) {
 		ev.clock.method = t->opt->has_timezone ? TL_CLOCK_TOLD : TL_CLOCK_ASSUMED;
 		ev.clock.residual_ns = t->opt->has_timezone ? 0 : -1;
@@ -322,26 +454,52 @@ static int emit_clock(struct csv_table *t, const struct steps *s, struct tl_sink
 	return sink->emit(sink, &ev, err);
 }
 
+static int emit_notes(const struct steps *s, struct tl_sink *sink, struct tl_error *err)
+{
+	int ret = TL_OK;
+
+	for (int n = 0; n < NOTE_COUNT && ret == TL_OK; n++) {
+		struct tl_event ev = { .kind = TL_EVENT_DIAGNOSTIC };
+
+		if (!s->notes[n].count)
+			continue;
+		ev.diagnostic.kind = TL_DIAGNOSTIC_NOTE;
+		ev.diagnostic.what = notes[n].what;
+		ev.diagnostic.count = s->notes[n].count;
+		ev.diagnostic.unit = notes[n].unit;
+		ev.diagnostic.position_kind = TL_POSITION_LINE;
+		ev.diagnostic.position = s->notes[n].first;
+		ret = sink->emit(sink, &ev, err);
+	}
+	return ret;
+}
+
 static int end(struct csv_table *t, struct tl_sink *sink, struct tl_error *err)
 {
-	const struct steps *s = t->state;
-	struct tl_event ev = { .kind = TL_EVENT_DIAGNOSTIC };
-	int ret = emit_clock(t, s, sink, err);
+	struct steps *s = t->state;
+	int ret = s->pending_count ? flush_pending(t, s, sink, err) : TL_OK;
 
-	if (ret < 0 || !s->unitless)
-		return ret;
-	ev.diagnostic.kind = TL_DIAGNOSTIC_NOTE;
-	ev.diagnostic.what = "durations without a unit, taken as seconds";
-	ev.diagnostic.count = s->unitless;
-	ev.diagnostic.unit = "steps";
-	ev.diagnostic.position_kind = TL_POSITION_LINE;
-	ev.diagnostic.position = s->unitless_line;
-	return sink->emit(sink, &ev, err);
+	if (ret == TL_OK && !s->lines && s->notes[NOTE_OTHER].count)
+		ret = tl_fail(err, TL_NOTHING,
+			      "is a table of steps, but none of its %llu rows tells how long one "
+			      "took, or when it was",
+			      (unsigned long long)s->notes[NOTE_OTHER].count);
+	if (ret == TL_OK)
+		ret = step_rows_finish(&s->rows, sink, err);
+	if (ret == TL_OK)
+		ret = emit_clock(t, s, sink, err);
+	return ret == TL_OK ? emit_notes(s, sink, err) : ret;
 }
 
 static void release(struct csv_table *t)
 {
-	free(t->state);
+	struct steps *s = t->state;
+
+	if (s) {
+		step_rows_release(&s->rows);
+		tl_arena_release(&s->texts);
+	}
+	free(s);
 }
 
 const struct csv_kind csv_steps = {

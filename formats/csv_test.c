@@ -82,14 +82,25 @@ static void headers_are_found_by_any_of_their_names(void **state)
 		"start,step,duration\n1714564800,7,0.25\n",
 		"Iteration;Begin Time;Step Time (ms)\n7;2024-05-01T12:00:00Z;250\n",
 		"iter\tstart_us\tdur_ns\n7\t1714564800000000\t250000000\n",
-		"step,timestamp,elapsed_ms\n7,1714564800000,250.0\n",
+		"step,timestamp,elapsed_ms\n7,1714564800250,250.0\n",
+		"ts,dur,step\n1714564800,.25,7\n",
 		"globalStep,startTime,stepTimeMs\n7.0,1714564800000000000,250\n",
 		"step,start,end\n7,1714564800.0,1714564800.25\n",
 		"step,end,duration_us\n7,1714564800.25,250000\n",
-		"step,time,duration_s\n7,2024-05-01 14:00:00+02:00,.25\n",
+		"step,time,duration_s\n7,2024-05-01 14:00:00.25+02:00,.25\n",
 		("\xef\xbb\xbf# of last night\r\n\r\n\"step\",\"start\",\"duration\"\r\n"
 		 "\"7\",\"1714564800\",\"0.25\"\r\n"),
 		"{\"step\":7,\"start\":1714564800,\"duration\":0.25}\n",
+		/* a logger writes when the step has ended */
+		"{\"_step\":7,\"_timestamp\":1714564800.25,\"train/step_time\":0.25,\"_runtime\":9}\n",
+		"{\"step\":7,\"metrics\":{\"step_time\":0.25},\"ts\":\"2024-05-01T12:00:00.250Z\"}\n",
+		"{\"step\":7,\"train_step_time_ms\":250,\"timestamp\":1714564800.25}\n",
+		"{\"step\":7,\"step_time\":\"0.25 s\",\"time\":1714564800.25}\n",
+		"{\"step\":7,\"time/step\":\"250ms\",\"time\":1714564800.25}\n",
+		"{\"step\":7,\"step_time\":\"0:00:00.25\",\"wall_time\":1714564800.25}\n",
+		"{\"trainer/global_step\":7,\"_step\":70,\"train/steps_per_second\":4,\"@timestamp\":1714564800.25}\n",
+		"epoch,step,time/iteration_ms,eval/step_time,wall_time\n0,7,250,9,1714564800.25\n",
+		"run_id,key,value,timestamp,step\na,train/step_time,0.25,1714564800250,7\n",
 	};
 	struct taken t;
 
@@ -108,6 +119,87 @@ static void headers_are_found_by_any_of_their_names(void **state)
 			fail_msg("step %lld at %lld for %lld: %s", (long long)step->step.number,
 				 (long long)step->ts, (long long)step->step.duration_ns, tables[i]);
 	}
+}
+
+static void rows_that_tell_no_duration_last_from_row_to_row(void **state)
+{
+	const struct tl_event *step;
+	struct taken t;
+
+	(void)state;
+	import(&t, "{\"step\":1,\"timestamp\":1714564800.001}\n"
+		   "{\"step\":2,\"timestamp\":1714564800.501}\n"
+		   "{\"step\":4,\"timestamp\":1714564801.501}\n");
+	assert_int_equal(nth(&t, TL_EVENT_STEP, 0)->step.duration_ns, -1);
+	step = nth(&t, TL_EVENT_STEP, 1);
+	assert_int_equal(step->step.number, 2);
+	assert_int_equal(step->ts, NOON + 1000000);
+	assert_int_equal(step->step.duration_ns, 500000000);
+	step = nth(&t, TL_EVENT_STEP, 2);
+	assert_int_equal(step->step.number, 4);
+	assert_int_equal(step->step.count, 2);
+	assert_int_equal(step->step.duration_ns, 1000000000);
+}
+
+static void a_start_lasts_to_the_next(void **state)
+{
+	struct taken t;
+
+	(void)state;
+	import(&t, "step,start\n1,1714564800.001\n2,1714564800.501\n3,1714564801.501\n");
+	assert_int_equal(nth(&t, TL_EVENT_STEP, 0)->step.number, 1);
+	assert_int_equal(nth(&t, TL_EVENT_STEP, 0)->ts, NOON + 1000000);
+	assert_int_equal(nth(&t, TL_EVENT_STEP, 0)->step.duration_ns, 500000000);
+	assert_int_equal(nth(&t, TL_EVENT_STEP, 1)->step.number, 2);
+	assert_int_equal(nth(&t, TL_EVENT_STEP, 1)->step.duration_ns, 1000000000);
+}
+
+static void rows_between_steps_are_none(void **state)
+{
+	struct taken t;
+
+	(void)state;
+	import(&t, "{\"config\":{\"lr\":1}}\n{\"step\":1,\"step_time\":0.5}\n"
+		   "{\"step\":1,\"eval_loss\":2}\n{\"step\":2,\"step_time\":0.25}\n");
+	assert_int_equal(t.result.events[TL_EVENT_STEP], 2);
+	assert_int_equal(t.result.damaged, 0);
+	import(&t, "step,train_loss,val_loss,step_time\n1,2.5,,0.5\n1,,2.6,\n2,2.4,,0.25\n");
+	assert_int_equal(t.result.events[TL_EVENT_STEP], 2);
+	assert_int_equal(t.result.damaged, 0);
+}
+
+static void of_rows_for_each_metric_one_is_the_duration(void **state)
+{
+	struct taken t;
+
+	(void)state;
+	import(&t, "key,value,step,timestamp\nloss,2,1,1714564800000\nloss,2,2,1714564801000\n"
+		   "step_time,0.5,1,1714564800000\nstep_time,0.75,2,1714564801000\n"
+		   "eval/step_time,7,2,1714564801000\n");
+	assert_int_equal(t.result.events[TL_EVENT_STEP], 2);
+	assert_int_equal(nth(&t, TL_EVENT_STEP, 1)->step.duration_ns, 750000000);
+}
+
+static void an_elapsed_time_that_grows_is_when(void **state)
+{
+	struct taken t;
+
+	(void)state;
+	import(&t, "step,elapsed\n1,0.5\n2,1.001\n3,1.501\n4,2.5\n");
+	assert_int_equal(nth(&t, TL_EVENT_STEP, 1)->step.duration_ns, 501000000);
+	assert_int_equal(nth(&t, TL_EVENT_STEP, 3)->step.duration_ns, 999000000);
+	import(&t, "step,elapsed\n1,0.5\n2,0.501\n3,0.49\n4,0.5\n");
+	assert_int_equal(nth(&t, TL_EVENT_STEP, 1)->step.duration_ns, 501000000);
+}
+
+static void rows_of_every_tenth_step_stand_for_ten(void **state)
+{
+	struct taken t;
+
+	(void)state;
+	import(&t, "step,step_time\n10,0.5\n20,0.5\n30,0.75\n");
+	assert_int_equal(nth(&t, TL_EVENT_STEP, 2)->step.count, 10);
+	assert_int_equal(nth(&t, TL_EVENT_STEP, 2)->step.duration_ns, 7500000000);
 }
 
 static void other_columns_are_kept(void **state)
@@ -150,7 +242,7 @@ static void damaged_rows_are_counted_with_their_line(void **state)
 	(void)state;
 	import(&t, "step,duration_ms\n1,5\nx,5\n3,5,6\n4\n5,-1\n6,N/A\n7,5\n");
 	assert_int_equal(t.result.events[TL_EVENT_STEP], 2);
-	assert_int_equal(t.result.damaged, 5);
+	assert_int_equal(t.result.damaged, 4); /* the sixth says nothing, which is no damage */
 	assert_int_equal(t.result.first_damage.position, 3);
 }
 
@@ -326,6 +418,12 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(headers_are_found_by_any_of_their_names),
+		cmocka_unit_test(rows_of_every_tenth_step_stand_for_ten),
+		cmocka_unit_test(an_elapsed_time_that_grows_is_when),
+		cmocka_unit_test(of_rows_for_each_metric_one_is_the_duration),
+		cmocka_unit_test(rows_between_steps_are_none),
+		cmocka_unit_test(a_start_lasts_to_the_next),
+		cmocka_unit_test(rows_that_tell_no_duration_last_from_row_to_row),
 		cmocka_unit_test(other_columns_are_kept),
 		cmocka_unit_test(ranks_of_rows_win_over_the_one_told),
 		cmocka_unit_test(starts_from_an_unknown_beginning_are_no_unix_time),

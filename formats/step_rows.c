@@ -173,7 +173,7 @@ static int64_t count_steps(struct step_rows *rows, const struct told_line *t, in
 
 	if (!t->gap)
 		return count_first(t, next_gap);
-	if (t->is_progress || !usual || t->gap / 3 * 2 <= usual)
+	if (t->is_progress || !usual || t->gap <= usual + usual / 2)
 		return t->gap;
 	step_rows_note(rows, STEP_NOTE_MISSING, (uint64_t)(t->gap - usual), t->position);
 	return usual;
@@ -411,13 +411,33 @@ static int add_line(struct step_rows *rows, const struct step_line *line, struct
 	return ret;
 }
 
-static void drop_waiting(struct step_rows *rows)
+/* Beside lines that tell durations: a begin is worth something, an end without one is not. */
+static int add_beside(struct step_rows *rows, const struct step_line *line, struct tl_sink *sink,
+		      struct tl_error *err)
 {
-	if (rows->waiting_count)
-		step_rows_note(rows, STEP_NOTE_UNTOLD, rows->waiting_count,
-			       rows->waiting[0].position);
+	struct tl_event ev = { .kind = TL_EVENT_STEP, .has_ts = true, .ts = line->time };
+
+	if (!line->is_begin || !line->has_time) {
+		step_rows_note(rows, STEP_NOTE_UNTOLD, 1, line->position);
+		return TL_OK;
+	}
+	ev.step.number = line->number;
+	ev.step.rank = line->rank;
+	ev.step.duration_ns = -1;
+	ev.step.detail = line->detail;
+	rows->emitted++;
+	return sink->emit(sink, &ev, err);
+}
+
+static int drop_waiting(struct step_rows *rows, struct tl_sink *sink, struct tl_error *err)
+{
+	int ret = TL_OK;
+
+	for (size_t i = 0; i < rows->waiting_count && ret == TL_OK; i++)
+		ret = add_beside(rows, &rows->waiting[i], sink, err);
 	rows->waiting_count = 0;
 	tl_arena_release(&rows->texts);
+	return ret;
 }
 
 static int flush_waiting(struct step_rows *rows, struct tl_sink *sink, struct tl_error *err)
@@ -432,8 +452,8 @@ static int flush_waiting(struct step_rows *rows, struct tl_sink *sink, struct tl
 	return ret;
 }
 
-static int wait(struct step_rows *rows, const struct step_line *line, struct tl_sink *sink,
-		struct tl_error *err)
+static int wait_for_told(struct step_rows *rows, const struct step_line *line, struct tl_sink *sink,
+			 struct tl_error *err)
 {
 	struct step_line *copy;
 
@@ -452,10 +472,10 @@ int step_rows_add(struct step_rows *rows, const struct step_line *line, struct t
 		  struct tl_error *err)
 {
 	if (line->duration_ns >= 0) {
-		if (!rows->has_told)
-			drop_waiting(rows);
+		int ret = rows->has_told ? TL_OK : drop_waiting(rows, sink, err);
+
 		rows->has_told = true;
-		return add_line(rows, line, sink, err);
+		return ret < 0 ? ret : add_line(rows, line, sink, err);
 	}
 	/* of two loggers that tell of a step, one may know its rank */
 	if (line->rank < 0 && rows->has_ranked && rows->ranked_number == line->number) {
@@ -464,12 +484,10 @@ int step_rows_add(struct step_rows *rows, const struct step_line *line, struct t
 	}
 	rows->has_ranked = line->rank >= 0;
 	rows->ranked_number = line->number;
-	if (rows->has_told) {
-		step_rows_note(rows, STEP_NOTE_UNTOLD, 1, line->position);
-		return TL_OK;
-	}
+	if (rows->has_told)
+		return add_beside(rows, line, sink, err);
 	return rows->is_waiting_over ? add_line(rows, line, sink, err)
-				     : wait(rows, line, sink, err);
+				     : wait_for_told(rows, line, sink, err);
 }
 
 static int emit_note(const struct step_rows *rows, enum step_note n, struct tl_sink *sink,

@@ -339,6 +339,8 @@ static void steps_of_lines_that_are_missing_are_nobodys(void **state)
 	import(&t, "step 1 time: 1 s\nstep 2 time: 1 s\nstep 60 time: 1 s\nstep 61 time: 1 s\n");
 	check_step(&t, 2, 60, 1, 1000000000);
 	assert_int_equal(find(&t, TL_EVENT_DIAGNOSTIC, "no line tells of")->diagnostic.count, 57);
+	import(&t, "step 1 time: 1 s\nstep 2 time: 1 s\nstep 4 time: 1 s\nstep 5 time: 1 s\n");
+	check_step(&t, 2, 4, 1, 1000000000);
 	import(&t, "step 10 time: 1 s\nstep 20 time: 1 s\nstep 40 time: 1 s\nstep 50 time: 1 s\n");
 	check_step(&t, 2, 40, 10, 10000000000);
 	assert_int_equal(find(&t, TL_EVENT_DIAGNOSTIC, "no line tells of")->diagnostic.count, 10);
