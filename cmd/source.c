@@ -642,9 +642,23 @@ static int import_all(struct tl_store *store, char **paths, size_t count,
 	walk.is_question = true;
 	for (size_t i = 0; i < count && ret == TL_OK; i++)
 		ret = import_operand(&walk, paths[i], err);
-	if (ret == TL_OK && walk.imported_count > 1)
+	if (ret == TL_OK && walk.imported_count)
 		ret = tl_clock_settle(store, err);
 	walk_end(&walk);
+	return ret;
+}
+
+static int open_case(struct tl_store **out, const char *path, struct tl_error *err)
+{
+	size_t unsettled = 0;
+	int ret = tl_store_open(out, path, TL_STORE_READ, err);
+
+	if (ret == TL_OK)
+		ret = tl_clock_unsettled(*out, &unsettled, err);
+	if (ret == TL_OK && unsettled)
+		tell("%s: %zu source%s came by an import that was stopped: clocks are not mapped and "
+		     "steps are not known until 'traceloom align --redo %s'",
+		     path, unsettled, unsettled == 1 ? "" : "s", path);
 	return ret;
 }
 
@@ -663,7 +677,7 @@ int command_open_case(struct tl_store **out, char **paths, size_t count,
 		if (!is_case_file(paths[i]))
 			continue;
 		if (count == 1)
-			return tl_store_open(out, paths[0], TL_STORE_READ, err);
+			return open_case(out, paths[0], err);
 		return tl_fail(err, TL_USAGE,
 			       "'%s' is a case: it must be the only one; 'traceloom import' adds "
 			       "recordings to it",

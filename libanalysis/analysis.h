@@ -710,7 +710,10 @@ int tl_writer_begin(struct tl_writer **out, struct tl_store *store,
 		    const struct tl_source_description *source, const struct tl_writer_options *opt,
 		    struct tl_error *err);
 struct tl_sink *tl_writer_sink(struct tl_writer *writer);
-/* Names addresses, derives states, stores counts, publishes. Frees the writer in any case. */
+/*
+ * Names addresses, derives states, stores counts, publishes. Frees the writer in any case. After the
+ * last source call tl_clock_settle.
+ */
 int tl_writer_commit(struct tl_writer *writer, const struct tl_import_result *result,
 		     struct tl_error *err);
 void tl_writer_abort(struct tl_writer *writer); /* accepts NULL */

@@ -80,10 +80,12 @@ int tl_clock_set(struct tl_store *store, const struct tl_clock_setting *setting,
 int tl_clock_release(struct tl_store *store, int64_t source_id, struct tl_error *err);
 /*
  * Maps the clock of every source by the surest way that there is, joins threads that are one, and
- * derives anew what depends on it. To be called after imports; depends on what the case holds and not
- * on the order in which it came.
+ * derives what depends on it: the steps and what happened to them. To be called once after imports;
+ * depends on what the case holds and not on the order in which it came.
  */
 int tl_clock_settle(struct tl_store *store, struct tl_error *err);
+/* How many sources came since, as when an import was stopped: answers may miss them. */
+int tl_clock_unsettled(struct tl_store *store, size_t *count, struct tl_error *err);
 
 #ifdef __cplusplus
 }

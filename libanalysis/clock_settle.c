@@ -4,32 +4,36 @@
  */
 #include "clock.h"
 
+#include <stdio.h>
+
 #include "clock_anchor.h"
 #include "clock_pairs.h"
 #include "lives.h"
 #include "steps.h"
 
-/* What follows from times and clocks: whose threads are one, steps. */
-static int derive(struct tl_store *store, struct tl_error *err)
+/* Whose threads are one: other sources, or other times, may say otherwise. */
+static int join_threads(struct tl_store *store, struct tl_error *err)
 {
-	int64_t step_count;
-	int ret = tl_store_value(store, "SELECT count(*) FROM step", 0, &step_count, err);
+	int ret = tl_hosts_join(store, err);
 
 	if (ret == TL_OK)
-		ret = tl_hosts_join(store, err);
-	if (ret == TL_OK)
 		ret = tl_threads_join(store, err);
-	if (ret == TL_OK && step_count)
-		ret = tl_steps_derive(store, err);
-	if (ret == TL_OK && !tl_store_is_temporary(store))
-		ret = tl_store_index(store, err);
 	return ret;
+}
+
+static int count_sources(struct tl_store *store, const char *which, int64_t *count,
+			 struct tl_error *err)
+{
+	char sql[96];
+
+	snprintf(sql, sizeof(sql), "SELECT count(*) FROM source WHERE %s", which);
+	return tl_store_value(store, sql, 0, count, err);
 }
 
 static int settle(struct tl_store *store, struct tl_error *err)
 {
 	bool has_moved = false;
-	int64_t source_count = 0;
+	int64_t source_count = 0, new_count = 0;
 	int ret = tl_clock_anchor_claims(store, err);
 
 	/* what is anchored need not be matched, and is the measure for what must */
@@ -38,8 +42,18 @@ static int settle(struct tl_store *store, struct tl_error *err)
 	if (ret == TL_OK)
 		ret = tl_clock_apply(store, &has_moved, err);
 	if (ret == TL_OK)
-		ret = tl_store_value(store, "SELECT count(*) FROM source", 0, &source_count, err);
-	return ret == TL_OK && (has_moved || source_count > 1) ? derive(store, err) : ret;
+		ret = count_sources(store, "true", &source_count, err);
+	if (ret == TL_OK)
+		ret = count_sources(store, "NOT is_settled", &new_count, err);
+	if (ret == TL_OK && (has_moved || source_count > 1))
+		ret = join_threads(store, err);
+	if (ret == TL_OK && (has_moved || new_count))
+		ret = tl_steps_derive(store, err);
+	if (ret == TL_OK && !tl_store_is_temporary(store))
+		ret = tl_store_index(store, err);
+	if (ret == TL_OK && new_count)
+		ret = tl_store_execute(store, "UPDATE source SET is_settled = 1", err);
+	return ret;
 }
 
 /* Within a transaction of its own. */
@@ -60,9 +74,18 @@ static int transact(struct tl_store *store, int (*fn)(struct tl_store *store, st
 int tl_clock_settle(struct tl_store *store, struct tl_error *err)
 {
 	int64_t source_count;
-	int ret = tl_store_value(store, "SELECT count(*) FROM source", 0, &source_count, err);
+	int ret = count_sources(store, "true", &source_count, err);
 
 	return ret < 0 || !source_count ? ret : transact(store, settle, err);
+}
+
+int tl_clock_unsettled(struct tl_store *store, size_t *count, struct tl_error *err)
+{
+	int64_t unsettled = 0;
+	int ret = count_sources(store, "NOT is_settled", &unsettled, err);
+
+	*count = (size_t)unsettled;
+	return ret;
 }
 
 /* ---- as a person says ---- */

@@ -56,7 +56,8 @@ CREATE TABLE source (
 	clock_trouble TEXT, -- why it could not be matched to other sources; NULL: it was, or need not be
 	is_complete INTEGER NOT NULL, -- 0: only the sums per stack were kept, no row per sample
 	rank INTEGER, -- of a distributed job; NULL: not one, or not said
-	world_size INTEGER -- ranks of the job
+	world_size INTEGER, -- ranks of the job
+	is_settled INTEGER NOT NULL DEFAULT 0 -- 0: the import stopped before clocks, threads and steps were derived
 ) STRICT;
 
 -- Facts: the ways in which the clock of a source could be mapped; the surest is in force. One row per

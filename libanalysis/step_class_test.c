@@ -88,6 +88,7 @@ static void make_case(const int64_t *excess_ms, enum spans spans)
 		ts += dur;
 	}
 	assert_int_equal(tl_writer_commit(writer, &result, &err), TL_OK);
+	assert_int_equal(tl_clock_settle(store, &err), TL_OK);
 }
 
 static int64_t count_of(const char *class_)

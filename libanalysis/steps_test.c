@@ -45,6 +45,7 @@ static void commit(void)
 	const struct tl_import_result result = { .records = 1 };
 
 	assert_int_equal(tl_writer_commit(writer, &result, &err), TL_OK);
+	assert_int_equal(tl_clock_settle(store, &err), TL_OK);
 }
 
 static void emit(const struct tl_event *ev)

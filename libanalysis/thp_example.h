@@ -140,6 +140,7 @@ static inline void end_source(void)
 	const struct tl_import_result result = { .records = 1 };
 
 	assert_int_equal(tl_writer_commit(writer, &result, &err), TL_OK);
+	assert_int_equal(tl_clock_settle(store, &err), TL_OK);
 }
 
 static inline void comm(int32_t tid, const char *name)

@@ -211,7 +211,6 @@ struct tl_writer {
 
 	/* the sample before a switch or wakeup that belongs to it */
 	uint32_t last_node, last_thread, last_name;
-	bool has_steps; /* slices or marks that are steps */
 	struct tl_step_span *step_spans;
 	size_t step_span_count, step_span_capacity;
 	bool has_slices;

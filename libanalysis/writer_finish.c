@@ -11,7 +11,6 @@
 #include "mm_activity.h"
 #include "reader.h"
 #include "slice_nesting.h"
-#include "steps.h"
 
 void tl_writer_abort(struct tl_writer *w)
 {
@@ -276,8 +275,6 @@ static int finish(struct tl_writer *w, const struct tl_import_result *result, st
 		ret = tl_states_derive(w->store, w->source_id, err);
 	if (ret == TL_OK && w->sample_count)
 		ret = tl_mm_activity_derive(w->store, w->source_id, err);
-	if (ret == TL_OK && w->has_steps)
-		ret = tl_steps_derive(w->store, err);
 	if (ret == TL_OK && (has_timeline || !tl_store_is_temporary(w->store)))
 		ret = tl_store_index(w->store, err);
 	if (ret == TL_OK && has_timeline)

@@ -83,7 +83,6 @@ static int note_step(struct tl_writer *w, const struct tl_event *ev, int64_t sli
 	const struct tl_event_slice *s = &ev->slice;
 	int ret;
 
-	w->has_steps = true;
 	if (!ev->has_ts || s->duration_ns <= 0 || s->is_suspect)
 		return TL_OK;
 	ret = tl_grow(&w->step_spans, &w->step_span_capacity, w->step_span_count + 1, err);
@@ -203,7 +202,6 @@ int tl_writer_step(struct tl_writer *w, const struct tl_event *ev, struct tl_err
 
 	if (ret < 0)
 		return ret;
-	w->has_steps = true;
 	tl_writer_note_time(w, ev);
 	return tl_writer_put(w, INSERT_STEP_MARK, values, 6,
 			     (uint64_t)(s->rank < 0) << 2 | (uint64_t)!ev->has_ts << 3 |

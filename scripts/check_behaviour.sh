@@ -278,3 +278,24 @@ os.execv(sys.argv[1], sys.argv[1:])' "$program" import --no-symbols -o victim.db
 	done
 	[ $hits -ge 3 ] || echo "only $hits of 15 signals came in time"
 } | verdict 'a stopped or killed import is in the case whole, or not at all'
+
+# Of several sources those that came in time are kept; that their steps are not known yet is told.
+{
+	rm -f victim.db*
+	cp original.db victim.db
+	mkfifo endless
+	for i in 1 2 3 4 5 6 7 8 9 10; do
+		echo "step $i time 0.5 s"
+	done >train.log
+	"$program" import -q -o victim.db train.log endless >out 2>err &
+	pid=$!
+	exec 9>endless # opens once the import has come to it
+	kill -TERM $pid
+	wait $pid 2>/dev/null
+	exec 9>&-
+	expect 0 "$program" info victim.db
+	grep -q "1 source came by an import that was stopped.*align --redo victim.db" err || cat err
+	expect 0 "$program" align --redo victim.db
+	expect 0 "$program" info victim.db
+	[ -s err ] && cat err
+} | verdict 'what a stopped import left to be settled is told, and settled'
