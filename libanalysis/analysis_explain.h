@@ -52,8 +52,9 @@ struct tl_explain_waker {
 
 struct tl_explain_step {
 	int64_t number, begin_ns, duration_ns;
-	const char *phase, *class_; /* class "slow", "good", "other", "apart" */
-	const int64_t *cause_ns;    /* as many as causes; they add up to duration_ns */
+	const char *phase;
+	const char *class_; /* of tl_step, or "uncovered": mostly outside of what was recorded */
+	const int64_t *cause_ns; /* as many as causes; they add up to duration_ns */
 };
 
 struct tl_explain {

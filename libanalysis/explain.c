@@ -17,6 +17,15 @@
 
 static int check_steps(const struct tl_step_view *v, struct tl_error *err)
 {
+	if ((v->uncovered_slow_count && !v->slow_count) ||
+	    (v->uncovered_good_count && !v->good_count))
+		return tl_fail(err, TL_NOTHING,
+			       "what %.200s tells of thread %" PRId64
+			       " covers %zu of %zu slow and %zu of %zu good steps: record from "
+			       "before it becomes slow until after",
+			       v->main_source ? v->main_source : "the recording", v->tid,
+			       v->slow_count, v->slow_count + v->uncovered_slow_count,
+			       v->good_count, v->good_count + v->uncovered_good_count);
 	if (!v->slow_count && v->step_count < 8)
 		return tl_fail(err, TL_NOTHING,
 			       "%zu training steps are too few to tell slow ones from good ones: a "
@@ -343,7 +352,10 @@ static int list_steps(struct tl_explaining *e, struct tl_error *err)
 			.number = s->number,
 			.begin_ns = s->begin_ns,
 			.duration_ns = s->end_ns - s->begin_ns,
-			.class_ = s->is_apart ? "apart" : classes[s->class_],
+			.class_ = s->is_uncovered ? "uncovered"
+				  : s->is_apart	  ? "apart"
+				  : s->is_spike	  ? "spike"
+						  : classes[s->class_],
 		};
 		if (list_causes(e, i, &out->steps[i].cause_ns, err) < 0)
 			return TL_NOMEM;

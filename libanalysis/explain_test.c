@@ -25,9 +25,16 @@ static struct tl_writer *writer;
 static struct tl_explain answer;
 static struct tl_error err;
 
+/* Steps that were recorded; setup takes all. */
+static int first_recorded, end_recorded;
+
+enum { TRAINER = 100, THIEF = 200, STEPS = 40, SLOW_FROM = 30 };
+
 static int setup(void **state)
 {
 	(void)state;
+	first_recorded = 0;
+	end_recorded = STEPS;
 	memset(&err, 0, sizeof(err));
 	memset(&answer, 0, sizeof(answer));
 	return tl_store_open_temporary(&store, &err);
@@ -113,8 +120,6 @@ static void call(int32_t tid, const char *name, int64_t ts, int64_t duration)
 					       .has_result = true } });
 }
 
-enum { TRAINER = 100, THIEF = 200, STEPS = 40, SLOW_FROM = 30 };
-
 /*
  * Steps of thread 100 on CPU 0, one every 50 ms from 1 s on. In each it calls futex after 1 ms, runs
  * 10 us in it, and sleeps; 200 has the CPU and wakes it, 300 us later it gets the CPU back, runs 20 us
@@ -139,8 +144,8 @@ static void add_sched(bool has_calls)
 {
 	comm(TRAINER, "trainer");
 	comm(THIEF, "thief");
-	switch_to(900 * MS, THIEF, TL_SWITCH_RUNNABLE, TRAINER);
-	for (int i = 0; i < STEPS; i++) {
+	switch_to(step_begin(first_recorded) - MS, THIEF, TL_SWITCH_RUNNABLE, TRAINER);
+	for (int i = first_recorded; i < end_recorded; i++) {
 		int64_t out = step_begin(i) + MS + 10 * US, woken = out + sleep_of(i);
 
 		if (has_calls)
@@ -149,9 +154,9 @@ static void add_sched(bool has_calls)
 		wake(woken, THIEF, TRAINER);
 		switch_to(woken + 300 * US, THIEF, TL_SWITCH_RUNNABLE, TRAINER);
 	}
-	switch_to(step_begin(STEPS), TRAINER, TL_SWITCH_EXITING, THIEF);
-	switch_to(step_begin(STEPS) + MS, THIEF, TL_SWITCH_EXITING, 0);
-	switch_to(step_begin(STEPS) + 2 * MS, 0, TL_SWITCH_RUNNABLE, THIEF);
+	switch_to(step_begin(end_recorded), TRAINER, TL_SWITCH_EXITING, THIEF);
+	switch_to(step_begin(end_recorded) + MS, THIEF, TL_SWITCH_EXITING, 0);
+	switch_to(step_begin(end_recorded) + 2 * MS, 0, TL_SWITCH_RUNNABLE, THIEF);
 }
 
 static void add_steps(bool has_operator)
@@ -294,6 +299,14 @@ static const struct tl_explain_part *part_of(const char *state, const char *caus
 	return NULL;
 }
 
+static bool has_note(const char *words)
+{
+	for (size_t i = 0; i < answer.note_count; i++)
+		if (strstr(answer.notes[i], words))
+			return true;
+	return false;
+}
+
 /* ---- tests ---- */
 
 static void every_nanosecond_of_a_step_has_the_part_that_it_was_made_of(void **state)
@@ -433,6 +446,32 @@ static void time_that_the_device_starves_is_the_time_until_its_next_launch(void 
 	assert_float_equal(sum, answer.slow_ns, 1);
 }
 
+/* Of steps that were not recorded nothing is known: to take that for nothing would be wrong. */
+static void steps_outside_of_the_recording_are_compared_with_nothing(void **state)
+{
+	(void)state;
+	first_recorded = 10;
+	end_recorded = 36;
+	make_case(true, true, false);
+	assert_int_equal(ask(NULL), TL_OK);
+	assert_int_equal(answer.good_count, 20);
+	assert_int_equal(answer.slow_count, 6);
+	assert_string_equal(answer.steps[9].class_, "uncovered");
+	assert_string_equal(answer.steps[36].class_, "uncovered");
+	assert_string_equal(answer.causes[0].cause, "futex");
+	assert_float_equal(answer.causes[0].share, 1, 0.01);
+	assert_true(has_note("14 of 40 steps are left out (4 slow, 10 good ones)"));
+}
+
+static void a_recording_of_slow_steps_alone_has_nothing_to_compare_with(void **state)
+{
+	(void)state;
+	first_recorded = SLOW_FROM;
+	make_case(true, true, false);
+	assert_int_equal(ask(NULL), TL_NOTHING);
+	assert_non_null(strstr(err.text, "covers 10 of 10 slow and 0 of 30 good steps"));
+}
+
 /* The host sleeps for as long as the device works: its sleep is no cause. */
 static void where_the_device_works_longer_it_is_the_bottleneck(void **state)
 {
@@ -525,6 +564,8 @@ int main(void)
 		CASE_TEST(a_thread_that_is_not_there_is_nothing),
 		CASE_TEST(steps_of_a_log_are_those_of_the_busiest_main_thread),
 		CASE_TEST(time_that_the_device_starves_is_the_time_until_its_next_launch),
+		CASE_TEST(steps_outside_of_the_recording_are_compared_with_nothing),
+		CASE_TEST(a_recording_of_slow_steps_alone_has_nothing_to_compare_with),
 		CASE_TEST(where_the_device_works_longer_it_is_the_bottleneck),
 		CASE_TEST(another_thread_may_be_asked_for),
 		cmocka_unit_test(the_innermost_span_is_the_one_of_the_partition),

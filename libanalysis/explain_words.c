@@ -319,8 +319,8 @@ static int note_missing(struct tl_explaining *e, struct tl_error *err)
 		const char *text;
 	} notes[] = {
 		{ TL_VIEW_STATES, 0,
-		  "running and waiting cannot be told apart: no switches of the thread were "
-		  "recorded; record with 'perf record -a -g -k CLOCK_MONOTONIC -e "
+		  "running and waiting cannot be told apart: no switches of the thread are "
+		  "known; record with 'perf record -a -g -k CLOCK_MONOTONIC -e "
 		  "sched:sched_switch -e sched:sched_waking'" },
 		{ TL_VIEW_ALL_CPUS, TL_VIEW_STATES,
 		  "who had the CPU that the thread waited for is not known: only its own switches "
@@ -375,6 +375,15 @@ static int note_counts(struct tl_explaining *e, struct tl_error *err)
 			 "%.3g samples a step: how running time is divided is sure over many steps "
 			 "only",
 			 per_step);
+		ret = note(e, text, err);
+	}
+	if (ret == TL_OK && e->view.uncovered_count) {
+		snprintf(
+			text, sizeof(text),
+			"%zu of %zu steps are left out (%zu slow, %zu good ones): they lie outside "
+			"of what %.80s recorded",
+			e->view.uncovered_count, e->view.step_count, e->view.uncovered_slow_count,
+			e->view.uncovered_good_count, e->view.main_source);
 		ret = note(e, text, err);
 	}
 	if (ret == TL_OK && e->view.overlapping_count) {

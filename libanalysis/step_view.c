@@ -435,6 +435,70 @@ static int load_steps(struct tl_step_view *view, const struct tl_view_options *o
 	while (ret >= 0 && (ret = tl_statement_step(st, err)) > 0)
 		ret = add_step(view, &capacity, st, opt->has_spikes, err);
 	tl_statement_close(st);
+	return ret;
+}
+
+/* ---- are they what was recorded? ---- */
+
+/* Of a step that lasts on where nobody looked little is known, and what is not known is no zero. */
+#define COVERED_SHARE 0.9
+
+static bool is_covered(const struct tl_view_step *s, int64_t first, int64_t last)
+{
+	int64_t begin = s->begin_ns > first ? s->begin_ns : first;
+	int64_t end = s->end_ns < last ? s->end_ns : last;
+
+	return end > begin &&
+	       (double)(end - begin) >= COVERED_SHARE * (double)(s->end_ns - s->begin_ns);
+}
+
+static void mark_uncovered(struct tl_step_view *view, int64_t first, int64_t last)
+{
+	/* a source counts the times of what it sampled; it may tell of switches only */
+	if (view->state_count) {
+		const struct tl_view_state *end = &view->states[view->state_count - 1];
+
+		first = view->states[0].begin_ns < first ? view->states[0].begin_ns : first;
+		last = end->end_ns > last ? end->end_ns : last;
+	}
+	for (size_t i = 0; i < view->step_count; i++) {
+		struct tl_view_step *s = &view->steps[i];
+
+		if (is_covered(s, first, last))
+			continue;
+		view->uncovered_count++;
+		view->uncovered_slow_count += s->class_ == TL_STEP_SLOW;
+		view->uncovered_good_count += s->class_ == TL_STEP_GOOD;
+		s->class_ = TL_STEP_OTHER;
+		s->is_uncovered = true;
+		s->is_apart = s->is_spike = false;
+	}
+}
+
+enum { COVER_FIRST, COVER_LAST, COVER_PATH };
+
+/* A recording may begin behind the first step, or be cut before the last. */
+static int find_uncovered(struct tl_step_view *view, struct tl_error *err)
+{
+	struct tl_statement *st;
+	int ret = tl_statement_open(
+		&st, view->store,
+		"SELECT coalesce(first_ts, ?2) AS first, coalesce(last_ts, ?3) AS last, path FROM "
+		"source WHERE source_id = ?1",
+		"first last path", err);
+
+	if (ret < 0)
+		return ret;
+	tl_bind_i64(st, 1, view->main_source_id);
+	tl_bind_i64(st, 2, view->steps[0].begin_ns);
+	tl_bind_i64(st, 3, view->steps[view->step_count - 1].end_ns);
+	ret = tl_statement_step(st, err);
+	if (ret > 0) {
+		ret = TL_OK;
+		view->main_source = keep_column(view, st, COVER_PATH, &ret, err);
+		mark_uncovered(view, tl_column_i64(st, COVER_FIRST), tl_column_i64(st, COVER_LAST));
+	}
+	tl_statement_close(st);
 	for (size_t i = 0; i < view->step_count; i++) {
 		const struct tl_view_step *s = &view->steps[i];
 
@@ -455,7 +519,7 @@ int tl_step_view_load(struct tl_step_view *view, struct tl_store *store,
 	int (*const parts[])(struct tl_step_view *, struct tl_error *) = {
 		tl_view_load_states,	 tl_view_load_runs,    tl_view_load_calls,
 		tl_view_load_ops,	 tl_view_load_samples, tl_view_load_device,
-		tl_view_load_activities, tl_view_load_daemons,
+		tl_view_load_activities, tl_view_load_daemons, find_uncovered,
 	};
 	int ret = TL_OK;
 

@@ -31,6 +31,8 @@ struct tl_view_step {
 	 */
 	bool is_apart;
 	bool is_spike; /* slow, but alone, or in an episode that may be chance: not SLOW here */
+	/* Mostly outside of what was recorded of the thread: neither SLOW nor GOOD here. */
+	bool is_uncovered;
 };
 
 /* Of the thread, in order, without overlap. */
@@ -138,6 +140,8 @@ struct tl_step_view {
 	size_t step_count, good_count, slow_count, apart_count, spike_count;
 	size_t untimed_count;	  /* steps of the series that have no time */
 	size_t overlapping_count; /* left out: they begin before the one before has ended */
+	size_t uncovered_count;	  /* of any class, and of these ... */
+	size_t uncovered_slow_count, uncovered_good_count;
 	int64_t series, source_id;
 	int32_t rank;		 /* -1 unknown */
 	size_t other_rank_count; /* that have steps, too */
@@ -147,6 +151,9 @@ struct tl_step_view {
 	const char *thread_name, *thread_why; /* never NULL */
 
 	unsigned has; /* TL_VIEW_* */
+	/* The source that tells what the thread did: of states, else samples, else calls; 0 none. */
+	int64_t main_source_id;
+	const char *main_source; /* path of it */
 	struct tl_view_state *states;
 	size_t state_count;
 	struct tl_view_run *runs; /* while the thread was runnable, by begin */

@@ -167,6 +167,7 @@ int tl_view_load_states(struct tl_step_view *view, struct tl_error *err)
 
 	if (ret < 0 || !source)
 		return ret;
+	view->main_source_id = source;
 	/* what was still so when the recording ended lasted until then */
 	ret = tl_statement_open(
 		&st, view->store,
@@ -390,6 +391,8 @@ int tl_view_load_calls(struct tl_step_view *view, struct tl_error *err)
 			"b.base_ts IS NOT NULL AND b.timing < 2 AND b.first_ts < ?3",
 			"count sum base first last calls name timing", err);
 	if (ret == TL_OK && source) {
+		if (!view->main_source_id)
+			view->main_source_id = source;
 		view->has |= TL_VIEW_CALLS;
 		tl_bind_i64(st, 1, view->thread_id);
 		tl_bind_i64(st, 2, source);
@@ -633,6 +636,9 @@ int tl_view_load_samples(struct tl_step_view *view, struct tl_error *err)
 		}
 	}
 	if (view->sample_count) {
+		/* switches of the thread tell more, calls less */
+		if (!(view->has & TL_VIEW_STATES))
+			view->main_source_id = event.source_id;
 		view->has |= TL_VIEW_SAMPLES;
 		qsort(view->samples, view->sample_count, sizeof(*view->samples), compare_samples);
 	}

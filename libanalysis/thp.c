@@ -137,6 +137,10 @@ static int mark_checkpoints(struct tl_thp_work *w, struct tl_error *err)
 		w->is_checkpoint[i] =
 			w->view.steps[i].is_apart ||
 			(2 * marked < w->n && marks[i] && w->view.steps[i].class_ != TL_STEP_SLOW);
+	/* of these it is not known what happened in them: they are no part of any comparison */
+	for (size_t i = 0; i < w->n; i++)
+		if (w->view.steps[i].is_uncovered)
+			w->is_checkpoint[i] = w->is_unsure[i] = true;
 	free(is_name);
 	free(marks);
 	return TL_OK;

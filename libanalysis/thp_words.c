@@ -351,6 +351,16 @@ static const char *mechanism_words(enum tl_thp_mechanism mechanism)
 	return "";
 }
 
+static void say_uncovered(struct tl_text *t, const struct tl_step_view *v)
+{
+	if (v->uncovered_count)
+		tl_text_printf(t,
+			       " %zu of %zu steps (%zu slow ones) lie outside of what %.100s "
+			       "recorded, and are left out.",
+			       v->uncovered_count, v->step_count, v->uncovered_slow_count,
+			       v->main_source);
+}
+
 static void say_steps(struct tl_text *t, const struct tl_thp *out)
 {
 	char baseline[32], more[32];
@@ -512,6 +522,7 @@ static int write_text(struct tl_thp_work *w, struct tl_error *err)
 
 	tl_text_printf(&t, "%s: %s.", out->verdict, out->reason);
 	say_steps(&t, out);
+	say_uncovered(&t, &w->view);
 	say_share(&t, w);
 	say_activity(&t, w);
 	say_possible(&t, out);
