@@ -339,6 +339,15 @@ static int on_clock_anchor(struct tl_writer *w, const struct tl_event *ev, struc
 	return tl_writer_put(w, INSERT_CLOCK_ANCHOR, values, 4, 0, a->clock, strlen(a->clock), err);
 }
 
+/* Without root switches may be all that perf records: the source has a time all the same. */
+static void widen(struct tl_writer *w, const struct tl_event *ev)
+{
+	if (!ev->has_ts)
+		return;
+	w->first_ts = ev->ts < w->first_ts ? ev->ts : w->first_ts;
+	w->last_ts = ev->ts > w->last_ts ? ev->ts : w->last_ts;
+}
+
 static int writer_emit(struct tl_sink *sink, const struct tl_event *ev, struct tl_error *err)
 {
 	struct tl_writer *w = (struct tl_writer *)sink;
@@ -369,6 +378,7 @@ static int writer_emit(struct tl_sink *sink, const struct tl_event *ev, struct t
 		return ret < 0 ? ret : tl_writer_sample(w, ev, err);
 	}
 	case TL_EVENT_SWITCH:
+		widen(w, ev);
 		return tl_writer_switch(w, ev, err);
 	case TL_EVENT_WAKEUP:
 		return tl_writer_wakeup(w, ev, err);

@@ -126,6 +126,18 @@ static int64_t value(const char *sql)
 	return result;
 }
 
+static void a_source_of_switches_alone_has_a_time(void **state)
+{
+	(void)state;
+	begin("a", 1);
+	go(500, 0, 7, TL_SWITCH_SLEEPING, 8);
+	go(900, 0, 8, TL_SWITCH_SLEEPING, 7);
+	commit();
+	assert_int_equal(value("SELECT first_ts FROM source"), 500);
+	assert_int_equal(value("SELECT last_ts FROM source"), 900);
+	assert_int_equal(value("SELECT disorder_count FROM source"), 0);
+}
+
 /* Of a kernel command line, a control group or a source file nobody promises an encoding. */
 static void words_that_are_no_utf8_are_made_readable(void **state)
 {
@@ -624,6 +636,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		CASE_TEST(words_that_are_no_utf8_are_made_readable),
+		CASE_TEST(a_source_of_switches_alone_has_a_time),
 		CASE_TEST(equal_stacks_are_one_row_and_one_sum),
 		CASE_TEST(times_become_unix_times),
 		CASE_TEST(a_clock_told_late_moves_what_was_written),

@@ -561,7 +561,7 @@ try_perf() {
 }
 
 why_of() { # FILE: the first line that says something
-	grep -v '^[[:space:]]*$' "$1" 2>/dev/null | head -n 1 | cut -c 1-200 | tr '\t' ' '
+	grep -v -e '^[[:space:]]*$' -e '^Error:$' "$1" 2>/dev/null | head -n 1 | cut -c 1-200 | tr '\t' ' '
 }
 
 choose_events() {
@@ -573,7 +573,7 @@ choose_events() {
 	fi
 	if try_perf cpu-clock -a; then
 		is_all=yes
-	elif try_perf cpu-clock; then
+	elif try_perf cpu-clock:k; then # without the k perf would leave out the kernel and not say so
 		missing 'other processes and the kernel threads' "perf may not record all CPUs: kernel.perf_event_paranoid is $(cat /proc/sys/kernel/perf_event_paranoid)"
 	elif try_perf cpu-clock:u; then
 		suffix=u
