@@ -214,8 +214,9 @@ done 2>&1 | verdict 'no locale changes anything'
 } | verdict 'what else there is, and what has no name, is told'
 
 # ---- stopped and killed -------------------------------------------------------------------------------
+# Between the source and its settling an import may be killed, too: then that is told besides.
 content() {
-	"$program" collapse -q "$1" 2>&1
+	"$program" collapse -q "$1" 2>&1 | grep -v 'came by an import that was stopped'
 }
 
 if ! "$program" help collapse >/dev/null 2>&1 || ! command -v python3 >/dev/null 2>&1; then
