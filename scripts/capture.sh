@@ -982,20 +982,29 @@ keep_status() {
 	done
 }
 
+end_of() { # STATUS FILE: what it said, if anything
+	why=$(grep -v ' attached$' "$2" | grep . | tail -n 1 | cut -c 1-200 | tr '\t' ' ')
+	echo "${why:-with status $1$(signal_words "$1")}"
+}
+
 # What dies early is told, once; the job, which may be long, goes on with what is left.
 watch_recorders() {
 	if [ -n "$perf" ] && [ -n "$perf_pid" ] && ! is_alive "$perf_pid"; then
+		wait "$perf_pid"
+		status=$?
 		perf_pid=''
 		size=$(du -sk "$dir/perf.data" 2>/dev/null) size=${size%%[!0-9]*}
 		if [ "${size:-0}" -ge $((max_kib * 9 / 10)) ] || grep -q 'limit reached' "$dir/perf.err"; then
 			stopped_by="the bound of $max_mib MiB"
 		else
-			missing 'what perf would have seen later' "it ended before the job: $(why_of "$dir/perf.err")"
+			missing 'what perf would have seen later' "it ended before the job: $(end_of $status "$dir/perf.err")"
 		fi
 	fi
 	if [ -n "$strace" ] && [ -n "$strace_pid" ] && ! is_alive "$strace_pid" && is_any_alive; then
+		wait "$strace_pid"
+		status=$?
 		strace_pid=''
-		missing 'what strace would have seen later' "it ended before the job: $(grep -v ' attached$' "$dir/strace.err" | head -n 1)"
+		missing 'what strace would have seen later' "it ended before the job: $(end_of $status "$dir/strace.err")"
 	fi
 	if [ -n "$sampler_pid" ] && ! is_alive "$sampler_pid"; then
 		sampler_pid=''
