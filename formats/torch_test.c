@@ -16,6 +16,10 @@ static void run(struct example *e, const char *name, const char *json)
 	assert_int_equal(e->status, TL_OK);
 }
 
+#define EVENT                                                   \
+	"{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"a\"," HOST \
+	",\"ts\":4458676388068.751,\"dur\":1.5}"
+
 /* ---- clocks ---------------------------------------------------------------------------------- */
 
 static void a_base_before_the_events_is_exact(void **state)
@@ -44,6 +48,24 @@ static void a_base_behind_the_events_is_found_before_them(void **state)
 	assert_int_equal(example_count(&e, "clock "), 1);
 	assert_true(strstr(e.text, "clock ") < strstr(e.text, "slice "));
 	example_release(&e);
+}
+
+static void a_base_may_be_a_string_among_any_white_space(void **state)
+{
+	static const char *const documents[] = {
+		"{\"baseTimeNanoseconds\"\t:\n\t\"" BASE "\"\t,\"traceEvents\": [" EVENT "]}",
+		"{\"traceEvents\": [" EVENT "],\r\n\"baseTimeNanoseconds\"\t:\n\t\"" BASE "\"\t}",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(documents) / sizeof(documents[0]); i++) {
+		struct example e;
+
+		run(&e, "x", documents[i]);
+		assert_has(&e, "clock name=\"trace\" method=exact offset=" BASE);
+		assert_int_equal(example_count(&e, "clock "), 1);
+		example_release(&e);
+	}
 }
 
 static void unix_times_need_no_base(void **state)
@@ -202,7 +224,7 @@ static void rows_that_are_no_threads_are_none(void **state)
 	    "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"n\",\"pid\":4242,\"tid\":-549452224,"
 	    "\"ts\":1,\"dur\":1},"
 	    "{\"ph\":\"i\",\"name\":\"Record Window End\",\"pid\":\"\",\"tid\":\"\",\"ts\":9}]}");
-	assert_int_equal(example_count(&e, " other "), 6); /* four tracks, two classes */
+	assert_int_equal(example_count(&e, " other "), 5); /* four tracks, one class */
 	assert_lacks(&e, " thread ");
 	assert_has(&e, "overhead duration=1000 name=\"o\"");
 	assert_has(&e, "instant suspect name=\"Record Window End\"");
@@ -480,6 +502,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_base_before_the_events_is_exact),
 		cmocka_unit_test(a_base_behind_the_events_is_found_before_them),
+		cmocka_unit_test(a_base_may_be_a_string_among_any_white_space),
 		cmocka_unit_test(unix_times_need_no_base),
 		cmocka_unit_test(a_missing_base_is_recovered_from_the_name_and_said_so),
 		cmocka_unit_test(without_any_hint_no_clock_is_told),

@@ -29,7 +29,7 @@ static bool find_last_number(const char *text, size_t length, const char *key, i
 			break;
 		p = at + key_length;
 		left = length - (size_t)(p - text);
-		while (left && (*p == ' ' || *p == ':' || *p == '"')) {
+		while (left && (js_is_blank(*p) || *p == ':' || *p == '"')) {
 			p++;
 			left--;
 		}

@@ -36,13 +36,14 @@ static void read_distribution(struct trace_import *t, const char *value, size_t 
 int trace_import_member(struct trace_import *t, const char *key, const char *value, size_t length,
 			struct tl_sink *sink, struct tl_error *err)
 {
+	bool is_string = *value == '"';
 	struct js_scalar string = { .text = value + 1, .length = (uint32_t)length - 2 };
 	int64_t number;
 
 	if (!strcmp(key, "distributedInfo") || !strcmp(key, "metadata"))
 		read_distribution(t, value, length);
 	if (!strcmp(key, "baseTimeNanoseconds") &&
-	    trace_number_of(value, length, JS_NUMBER, &number)) {
+	    trace_number_of(value + is_string, length - 2 * is_string, JS_NUMBER, &number)) {
 		t->clock.has_base = true;
 		t->clock.base_ns = number;
 	}
@@ -50,7 +51,7 @@ int trace_import_member(struct trace_import *t, const char *key, const char *val
 		key = "hostname";
 	if (!*key || !strcmp(key, "rank") || !strcmp(key, "world_size") || length > META_VALUE_MAX)
 		return TL_OK;
-	if (*value != '"')
+	if (!is_string)
 		return emit_meta(sink, key, value, err);
 	t->scratch.length = 0;
 	js_decode(&string, &t->scratch);
