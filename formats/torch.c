@@ -38,7 +38,7 @@ static const struct {
 	{ NAME("cpu_instant_event"), TRACE_HOST, TL_SLICE_OTHER },
 	{ NAME("memory"), TRACE_HOST, TL_SLICE_OTHER },
 	{ NAME("overhead"), TRACE_OTHER, TL_SLICE_OVERHEAD },
-	{ NAME("trace"), TRACE_OTHER, TL_SLICE_OTHER },
+	{ NAME("trace"), TRACE_OTHER, TL_SLICE_OVERLAP }, /* one span for the whole recording */
 	{ NAME("external_correlation"), TRACE_HOST, TL_SLICE_OTHER },
 	{ NAME("cuda_sync"), TRACE_DEVICE, TL_SLICE_SYNC },
 	{ NAME("cuda_event"), TRACE_DEVICE, TL_SLICE_SYNC },

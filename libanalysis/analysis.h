@@ -403,8 +403,8 @@ enum tl_slice_class {
 	TL_SLICE_SYNC,		    /* stream, event or device synchronisation */
 	TL_SLICE_PYTHON,	    /* python_function */
 	TL_SLICE_OS_CALL,	    /* OS Runtime API: system and library calls */
-	/* how the profiler itself splits time: Computing, Communication, Communication(Not
-	 * Overlapped), Free */
+	/* how the profiler itself sums time up: the whole recording; Computing, Communication,
+	 * Communication(Not Overlapped), Free */
 	TL_SLICE_OVERLAP,
 	TL_SLICE_OVERHEAD, /* the profiler's own */
 	TL_SLICE_GARBAGE_COLLECTION
