@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "stats.h"
+#include "steps_model.h"
 
 #define PART_MAX 60 /* parts that are compared one by one; smaller ones together */
 
@@ -26,16 +27,17 @@ static int check_steps(const struct tl_step_view *v, struct tl_error *err)
 			       v->main_source ? v->main_source : "the recording", v->tid,
 			       v->slow_count, v->slow_count + v->uncovered_slow_count,
 			       v->good_count, v->good_count + v->uncovered_good_count);
-	if (!v->slow_count && v->step_count < 8)
+	if (!v->slow_count && v->step_count < TL_STEPS_MIN)
 		return tl_fail(err, TL_NOTHING,
-			       "%zu training steps are too few to tell slow ones from good ones: a "
+			       "%zu training step%s too few to tell slow ones from good ones: a "
 			       "training log of the whole run, with times, says which are",
-			       v->step_count);
+			       v->step_count, v->step_count == 1 ? " is" : "s are");
 	if (!v->slow_count && v->spike_count)
-		return tl_fail(err, TL_NOTHING,
-			       "none of %zu training steps is slow but %zu that are slow alone or "
-			       "perhaps by chance: --spikes explains those",
-			       v->step_count, v->spike_count);
+		return tl_fail(
+			err, TL_NOTHING,
+			"none of %zu training steps is slow, but for %zu slow alone or perhaps "
+			"by chance: --spikes explains those",
+			v->step_count, v->spike_count);
 	if (!v->slow_count)
 		return tl_fail(
 			err, TL_NOTHING,

@@ -207,10 +207,11 @@ static void put_starved(struct tl_text *t, const struct tl_explain *x)
 	tl_text_printf(t, " a step longer (%.0f %%)", 100 * x->starved_share);
 	if (first && x->cause_count && strcmp(first->cause, x->causes[0].cause) != 0 &&
 	    first->share > WORTH)
-		tl_text_printf(t,
-			       ", most of it while the host was in %s (%.0f %%), which the above "
-			       "had made late",
-			       first->text, 100 * first->share);
+		tl_text_printf(
+			t,
+			", the largest part of it while the host was in %s (%.0f %%), which the above "
+			"had made late",
+			first->text, 100 * first->share);
 	tl_text_puts(t, ".");
 }
 

@@ -106,8 +106,8 @@ static int fail_none(struct tl_store *store, const char *which, struct tl_error 
 	if (spikes && !strcmp(which, "slow"))
 		return tl_fail(
 			err, TL_NOTHING,
-			"none of %lld training steps is slow but %lld that are slow alone or "
-			"perhaps by chance: '--steps spike' takes those",
+			"none of %lld training steps is slow, but for %lld slow alone or perhaps "
+			"by chance: '--steps spike' takes those",
 			(long long)steps, (long long)spikes);
 	return tl_fail(err, TL_NOTHING, "none of %lld training steps is %.100s", (long long)steps,
 		       which);

@@ -13,6 +13,7 @@
 
 #include "reader.h"
 #include "step_class.h"
+#include "steps_model.h"
 
 #define SAMPLES_PER_STEP 20 /* of the thread, for a share of its time to be known from them */
 #define CHANCE_P	 0.05
@@ -353,14 +354,28 @@ static enum tl_thp_answer answer_unseen(const struct tl_thp_work *w, const char 
 	return TL_THP_IS_NOT_OBSERVABLE;
 }
 
+/* Fewer than three slow steps say nothing, but that none is slow is an answer. */
+static enum tl_thp_answer answer_without_steps(const struct tl_thp_work *w, const char **reason)
+{
+	if (w->view.uncovered_slow_count) {
+		*reason = "the slow steps lie outside of what was recorded of the thread";
+		return TL_THP_IS_NOT_OBSERVABLE;
+	}
+	if (w->model.slow_count) {
+		*reason = "there are too few slow steps to judge by";
+		return TL_THP_IS_UNDECIDED;
+	}
+	*reason = "there are no slow steps to explain";
+	return TL_THP_IS_NOT_SUPPORTED;
+}
+
 static enum tl_thp_answer answer(const struct tl_thp_work *w, const char **reason)
 {
 	unsigned unseen = MECHANISMS & ~w->steps.sees;
 
 	switch (w->model.verdict) {
 	case TL_THP_NO_SLOW_STEPS:
-		*reason = "there are no slow steps to explain";
-		return TL_THP_IS_NOT_SUPPORTED;
+		return answer_without_steps(w, reason);
 	case TL_THP_FEW_BASELINE_STEPS:
 		*reason = "there are too few steps of a baseline to compare with";
 		return TL_THP_IS_UNDECIDED;
@@ -593,6 +608,11 @@ static int work_it_out(struct tl_thp_work *w, struct tl_error *err)
 {
 	int ret;
 
+	if (w->view.step_count < TL_STEPS_MIN && !w->view.slow_count)
+		return tl_fail(err, TL_NOTHING,
+			       "%zu training step%s too few to tell slow ones from good ones: a "
+			       "training log of the whole run, with times, says which are",
+			       w->view.step_count, w->view.step_count == 1 ? " is" : "s are");
 	if ((ret = alloc_work(w, err)) < 0 || (ret = tl_thp_find_settings(w, err)) < 0 ||
 	    (ret = find_orders(w, err)) < 0 || (ret = find_off_stacks(w, err)) < 0 ||
 	    (ret = tl_chain_traits_load(&w->traits, &w->trait_count, w->store, err)) < 0 ||

@@ -60,6 +60,7 @@ static uint64_t next_key;
 static int64_t excess_ns;		  /* of slow steps */
 static int64_t checkpoint_ns;		  /* more in the first of them */
 static int64_t checkpoint_every;	  /* steps, in a span that says so; 0 none */
+static int64_t recorded_steps;		  /* by perf: so many */
 static bool user_only;			  /* frames of the kernel have no names */
 static enum tl_clock_method clock_method; /* of perf.data */
 
@@ -79,6 +80,7 @@ static inline int setup(void **state)
 	excess_ns = 25 * MS;
 	checkpoint_ns = 0;
 	checkpoint_every = 0;
+	recorded_steps = STEPS;
 	user_only = false;
 	clock_method = TL_CLOCK_EXACT;
 	return tl_store_open_temporary(&store, &err);
@@ -355,7 +357,7 @@ static inline void write_meta(const char *key, const char *value)
 /* `plant` says what happens in step i, which begins at `begin`. */
 static inline void make_case(void (*plant)(int64_t i, int64_t begin), unsigned has)
 {
-	int64_t first = begin_of(0), last = begin_of(STEPS);
+	int64_t first = begin_of(0), last = begin_of(recorded_steps);
 
 	write_trace();
 	begin_source("perf.data");
@@ -368,7 +370,7 @@ static inline void make_case(void (*plant)(int64_t i, int64_t begin), unsigned h
 	comm(0, "swapper");
 	if (has & HAS_SWITCHES && has & HAS_ALL_CPUS) /* told by who leaves: nobody of the job */
 		switch_to(0, first - MS, 0, TL_SWITCH_RUNNABLE, SELF, NULL);
-	for (int64_t i = 0; i < STEPS; i++)
+	for (int64_t i = 0; i < recorded_steps; i++)
 		plant(i, begin_of(i));
 	for (int64_t ts = first + 2 * MS; ts < last; ts += 5 * MS) {
 		if (chain_at(ts))

@@ -529,6 +529,18 @@ static void checkpoints_are_laid_over_each_other(void **state)
 	assert_float_equal(spun, (SLOW_LAST - SLOW_FIRST + 1) * 20e6, 1e6);
 }
 
+/* The recording, cut before the slow steps, says nothing of them: not that they are without cause. */
+static void slow_steps_that_were_not_recorded_are_not_observable(void **state)
+{
+	(void)state;
+	recorded_steps = SLOW_FIRST;
+	make_case(spin_in_collapses, HAS_ALL);
+	judge();
+	assert_int_equal(thp.answer, TL_THP_IS_NOT_OBSERVABLE);
+	assert_non_null(strstr(thp.text, "lie outside of what"));
+	assert_true(isnan(thp.share));
+}
+
 static void one_checkpoint_is_no_epoch(void **state)
 {
 	(void)state;
@@ -608,6 +620,7 @@ int main(void)
 		CASE(a_step_that_is_far_slower_is_set_apart),
 		CASE(checkpoints_are_laid_over_each_other),
 		CASE(one_checkpoint_is_no_epoch),
+		CASE(slow_steps_that_were_not_recorded_are_not_observable),
 		CASE(without_slow_steps_nothing_is_supported),
 		CASE(clocks_that_are_only_assumed_give_no_answer),
 		CASE(slow_steps_without_activity_are_not_supported),
