@@ -331,6 +331,7 @@ static int csv_open(void **state, struct tl_input *in, const struct tl_import_op
 	if (!c->opt.want)
 		c->opt.want = TL_WANT_ALL;
 	c->table.opt = &c->opt;
+	c->table.input = tl_input_name(in);
 	c->table.modified_ns = tl_input_modified_ns(in);
 	return TL_OK;
 }

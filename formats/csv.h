@@ -48,6 +48,7 @@ struct csv_table {
 	struct tl_text names_text, scratch, detail;
 	const struct csv_kind *kind;
 	const struct tl_import_options *opt;
+	const char *input;   /* name of the file */
 	int64_t modified_ns; /* file date; 0 unknown */
 	void *state;	     /* of the kind */
 	uint64_t line;	     /* of the record being read */

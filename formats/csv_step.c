@@ -64,6 +64,31 @@ static bool is_step_table(const struct csv_record *names)
 	return csv_step_is_table(&columns);
 }
 
+/*
+ * TensorBoard writes a table for each metric, "Wall time,Step,Value", and names the file for it:
+ * run-train-tag-perf_step_time.csv, where '_' may have been '/'.
+ */
+static void take_tag(struct csv_table *t, struct csv_step_columns *columns)
+{
+	int value = csv_column(&t->names, "value");
+	const char *tag = t->input ? strstr(t->input, "-tag-") : NULL;
+	struct csv_step_duration name = { 0 };
+	size_t length;
+
+	if (!tag || value < 0 || columns->at[CSV_STEP_DURATION] >= 0)
+		return;
+	for (tag += 5; tag && !name.score; tag = strchr(tag, '_')) {
+		tag += *tag == '_';
+		length = strcspn(tag, ".");
+		csv_step_duration_name(tag, length, &name);
+	}
+	if (!name.score)
+		return;
+	columns->at[CSV_STEP_DURATION] = value;
+	columns->unit_ns[CSV_STEP_DURATION] = name.unit_ns;
+	columns->is_rate = name.is_rate;
+}
+
 static int begin(struct csv_table *t, struct tl_error *err)
 {
 	struct steps *s = t->state;
@@ -73,6 +98,7 @@ static int begin(struct csv_table *t, struct tl_error *err)
 	if (!s)
 		return TL_NOMEM;
 	csv_step_find_columns(&t->names, &s->columns);
+	take_tag(t, &s->columns);
 	memset(s->used, 0, sizeof(s->used));
 	for (int c = 0; c < CSV_STEP_COLUMNS; c++)
 		if (s->columns.at[c] >= 0)

@@ -142,6 +142,8 @@ static void read_words(struct training_log_words *w, struct csv_step_duration *o
 		out->may_be_total = true;
 		return;
 	}
+	if (is_just(w, "wall", "time"))
+		return; /* when, and not how long */
 	switch (training_log_duration_likeness(w, &is_mean)) {
 	case STEP_DURATION:
 		out->score = is_mean ? 90 : 100;

@@ -43,16 +43,22 @@ static int take(struct tl_sink *sink, const struct tl_event *ev, struct tl_error
 	return TL_OK;
 }
 
-static void import_with(struct taken *t, const char *text, size_t len,
-			const struct tl_import_options *opt)
+static void import_named(struct taken *t, const char *name, const char *text, size_t len,
+			 const struct tl_import_options *opt)
 {
 	struct tl_input *in;
 
 	memset(t, 0, sizeof(*t));
 	t->sink.emit = take;
-	assert_int_equal(tl_input_open_memory(&in, "t.csv", (const uint8_t *)text, len, NULL), 0);
+	assert_int_equal(tl_input_open_memory(&in, name, (const uint8_t *)text, len, NULL), 0);
 	t->ret = tl_import(&csv_importer, in, opt, &t->sink, &t->result, &t->err);
 	tl_input_close(in);
+}
+
+static void import_with(struct taken *t, const char *text, size_t len,
+			const struct tl_import_options *opt)
+{
+	import_named(t, "t.csv", text, len, opt);
 }
 
 static void import(struct taken *t, const char *text)
@@ -178,6 +184,19 @@ static void of_rows_for_each_metric_one_is_the_duration(void **state)
 		   "eval/step_time,7,2,1714564801000\n");
 	assert_int_equal(t.result.events[TL_EVENT_STEP], 2);
 	assert_int_equal(nth(&t, TL_EVENT_STEP, 1)->step.duration_ns, 750000000);
+}
+
+static void the_name_of_a_file_of_tensorboard_tells_the_metric(void **state)
+{
+	static const char text[] =
+		"Wall time,Step,Value\n1714564800.5,1,0.25\n1714564801.5,2,0.5\n";
+	struct taken t;
+
+	(void)state;
+	import_named(&t, "run-train-tag-perf_step_time.csv", text, strlen(text), NULL);
+	assert_int_equal(nth(&t, TL_EVENT_STEP, 1)->step.duration_ns, 500000000);
+	import_named(&t, "run-train-tag-loss.csv", text, strlen(text), NULL);
+	assert_int_equal(nth(&t, TL_EVENT_STEP, 1)->step.duration_ns, 1000000000);
 }
 
 static void an_elapsed_time_that_grows_is_when(void **state)
@@ -419,6 +438,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(headers_are_found_by_any_of_their_names),
 		cmocka_unit_test(rows_of_every_tenth_step_stand_for_ten),
+		cmocka_unit_test(the_name_of_a_file_of_tensorboard_tells_the_metric),
 		cmocka_unit_test(an_elapsed_time_that_grows_is_when),
 		cmocka_unit_test(of_rows_for_each_metric_one_is_the_duration),
 		cmocka_unit_test(rows_between_steps_are_none),

@@ -39,7 +39,8 @@ struct log {
 	struct training_log_pattern *pattern;
 	struct tl_text carry; /* the piece that goes on in the next part of a line */
 	bool is_carry_long;
-	struct tl_text plain, detail, json;
+	struct tl_text plain, detail, json, unwrapped;
+	struct training_log_wrapping *wrapping;
 	struct training_log_timeline timeline;
 	struct training_log_trouble trouble;
 	struct step_rows rows;
@@ -210,6 +211,27 @@ static int read_piece(struct log *l, struct tl_sink *sink, const char *text, siz
 	return take_step(l, sink, &say, &front, has_time, time, line, err);
 }
 
+/* A piece as it stands, or what the object holds that it is wrapped into. */
+static int unwrap_piece(struct log *l, struct tl_sink *sink, const char *text, size_t len,
+			uint64_t line, bool is_end, struct tl_error *err)
+{
+	int ret = training_log_unwrap(&l->wrapping, text, len, &l->unwrapped, err);
+
+	if (ret <= 0)
+		return ret < 0 ? ret : read_piece(l, sink, text, len, line, is_end, err);
+	for (size_t at = 0, end; at < l->unwrapped.length && ret >= 0; at = end + 1) {
+		const char *piece = l->unwrapped.data + at;
+
+		for (end = at;
+		     end < l->unwrapped.length && !memchr("\n\r\b", l->unwrapped.data[end], 3);
+		     end++)
+			;
+		/* the object is whole: nothing in it is cut */
+		ret = read_piece(l, sink, piece, end - at, line, false, err);
+	}
+	return ret < 0 ? ret : TL_OK;
+}
+
 /* Progress bars are drawn over themselves: by carriage returns, Keras by backspaces. */
 static int split_line(struct log *l, struct tl_sink *sink, const struct tl_line *line,
 		      struct tl_error *err)
@@ -222,12 +244,13 @@ static int split_line(struct log *l, struct tl_sink *sink, const struct tl_line 
 			continue;
 		if (l->carry.length && !l->is_carry_long) {
 			tl_text_add(&l->carry, line->text + start, i - start);
-			ret = l->carry.failed ? no_memory(err)
-					      : read_piece(l, sink, l->carry.data, l->carry.length,
-							   line->number, false, err);
+			ret = l->carry.failed
+				      ? no_memory(err)
+				      : unwrap_piece(l, sink, l->carry.data, l->carry.length,
+						     line->number, false, err);
 		} else if (!l->is_carry_long && i > start) {
-			ret = read_piece(l, sink, line->text + start, i - start, line->number,
-					 false, err);
+			ret = unwrap_piece(l, sink, line->text + start, i - start, line->number,
+					   false, err);
 		}
 		l->carry.length = 0;
 		l->is_carry_long = false;
@@ -246,8 +269,8 @@ static int split_line(struct log *l, struct tl_sink *sink, const struct tl_line 
 	if (line->is_partial)
 		return l->carry.failed ? no_memory(err) : TL_OK;
 	if (!l->is_carry_long && l->carry.length)
-		ret = read_piece(l, sink, l->carry.data, l->carry.length, line->number,
-				 !line->has_newline, err);
+		ret = unwrap_piece(l, sink, l->carry.data, l->carry.length, line->number,
+				   !line->has_newline, err);
 	l->carry.length = 0;
 	l->is_carry_long = false;
 	return l->carry.failed ? no_memory(err) : ret;
@@ -357,6 +380,8 @@ static void log_close(void *state)
 	training_log_pattern_close(l->pattern);
 	tl_text_release(&l->carry);
 	tl_text_release(&l->plain);
+	tl_text_release(&l->unwrapped);
+	training_log_release_wrapping(l->wrapping);
 	tl_text_release(&l->detail);
 	tl_text_release(&l->json);
 	training_log_release_trouble(&l->trouble);
@@ -384,22 +409,24 @@ static int log_open(void **state, struct tl_input *in, const struct tl_import_op
 }
 
 /* A document or binary data; what is left may be a log. */
-static bool is_log_text(const uint8_t *head, size_t len)
+static bool is_log_text(const uint8_t *head, size_t len, bool *is_object)
 {
 	size_t control = 0, at = 0;
 
 	while (at < len && memchr(" \t\r\n", head[at], 4))
 		at++;
-	if (at == len || (at + 1 < len && head[at] == '{' && head[at + 1] != '\'') ||
-	    (at + 1 < len && head[at] == '[' && memchr("{[\n\r]", head[at + 1], 5)))
+	if (at == len || (at + 1 < len && head[at] == '[' && memchr("{[\n\r]", head[at + 1], 5)))
 		return false;
+	*is_object = at + 1 < len && head[at] == '{' && head[at + 1] != '\'';
 	for (at = 0; at < len; at++)
 		control += head[at] < ' ' && !memchr("\t\n\r\b\f\033\a", head[at], 7);
 	return control * 64 <= len;
 }
 
 struct probe {
-	struct tl_text plain, ignored;
+	struct tl_text plain, ignored, unwrapped;
+	struct training_log_wrapping *wrapping;
+	bool is_wrapped;
 	unsigned told, untold, fronts;
 };
 
@@ -407,6 +434,12 @@ static void probe_piece(struct probe *p, const char *text, size_t len)
 {
 	struct training_log_front front;
 	struct training_log_step step;
+
+	if (training_log_unwrap(&p->wrapping, text, len, &p->unwrapped, NULL) > 0) {
+		text = p->unwrapped.data;
+		len = p->unwrapped.length;
+		p->is_wrapped = true;
+	}
 
 	p->plain.length = p->ignored.length = 0;
 	training_log_plain(&p->plain, text, len);
@@ -425,9 +458,10 @@ static int log_probe(const uint8_t *head, size_t len)
 {
 	struct probe p = { 0 };
 	const char *text = (const char *)head;
+	bool is_object;
 	int certainty;
 
-	if (!is_log_text(head, len))
+	if (!is_log_text(head, len, &is_object))
 		return 0;
 	for (size_t at = 0, end; at < len; at = end + 1) {
 		for (end = at; end < len && !memchr("\n\r\b", text[end], 3); end++)
@@ -436,8 +470,13 @@ static int log_probe(const uint8_t *head, size_t len)
 			probe_piece(&p, text + at, end - at);
 	}
 	certainty = p.told > 2 ? 75 : p.told ? 65 : p.untold > 1 ? 55 : p.fronts ? 5 : 2;
+	/* a document is none, unless its lines are objects that hold lines */
+	if (is_object && !p.is_wrapped)
+		certainty = 0;
 	tl_text_release(&p.plain);
 	tl_text_release(&p.ignored);
+	tl_text_release(&p.unwrapped);
+	training_log_release_wrapping(p.wrapping);
 	return certainty;
 }
 

@@ -41,6 +41,18 @@ void training_log_front(const char *text, size_t len, struct training_log_front 
 /* Copies a line without the sequences that colour it and move the cursor. */
 void training_log_plain(struct tl_text *out, const char *text, size_t len);
 
+/* ---- lines in JSON objects (training_log_json.c) ---------------------------------------------- */
+
+struct training_log_wrapping;
+
+/*
+ * 1: `out` is the line that the object holds, with its time, rank and level before it; it may have
+ * control characters. 0: the text is no such object. <0: out of memory. *wrapping: NULL at first.
+ */
+int training_log_unwrap(struct training_log_wrapping **wrapping, const char *text, size_t len,
+			struct tl_text *out, struct tl_error *err);
+void training_log_release_wrapping(struct training_log_wrapping *wrapping); /* accepts NULL */
+
 /* ---- the clock (training_log_clock.c) -------------------------------------------------------- */
 
 /* All zero at first, but for the two. */

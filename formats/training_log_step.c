@@ -63,6 +63,15 @@ struct duration {
 	size_t end;
 };
 
+/* "seconds: 0.5": the unit is all that the label says. */
+static int64_t bare_unit(const struct training_log_words *w)
+{
+	const char *word = w->count == 1 ? w->word[0] : "";
+
+	return strlen(word) > 1 && strcmp(word, "min") != 0 ? training_log_unit(word, strlen(word))
+							    : 0;
+}
+
 static void read_duration(const struct training_log_item *item, struct training_log_words *w,
 			  struct duration *d)
 {
@@ -88,6 +97,10 @@ static void read_duration(const struct training_log_item *item, struct training_
 		if (!unit)
 			unit = item->unit_length ? 0 : in_label;
 		d->likeness = training_log_duration_likeness(w, &d->is_mean);
+		if (d->likeness == NO_DURATION && !item->unit_length && bare_unit(w)) {
+			unit = bare_unit(w);
+			d->likeness = BARE_DURATION;
+		}
 		/* "(8.0 sec)" may be the time of all steps since the last line */
 		if (w->count == 0 && unit && item->before != '(')
 			d->likeness = BARE_DURATION;

@@ -148,9 +148,32 @@ static void lines_of_known_programs_are_steps(void **state)
 	check_line("Epoch 49:  50%|5 | 50/1000 [01:40<31:40, 2.00s/it, v_num=0, global_step=49.00, "
 		   "train_step_timing in s=1.950]",
 		   49, 1950000000, -1);
+	check_line("completed step: 7, seconds: 0.512, TFLOP/s/device: 180.1, loss: 2.345", 7,
+		   512000000, -1);
 	check_line("step 7: 1.5 s/it", 7, 1500000000, -1);
 	check_line("step 7: 4 it/s", 7, 250000000, -1);
 	check_line("{'loss': 2.3, 'step': 1,234, 'step_time': 0.5}", 1234, 500000000, -1);
+}
+
+static void lines_in_objects_are_lines(void **state)
+{
+	struct taken t;
+
+	(void)state;
+	check_line("{\"log\":\"step 3 time: 0.5 s\\n\",\"stream\":\"stdout\",\"time\":"
+		   "\"2024-05-01T12:00:00.5Z\"}",
+		   3, 500000000, -1);
+	check_line(
+		"{\"asctime\": \"2024-05-01 12:00:00,123\", \"levelname\": \"INFO\", \"rank\": 2, "
+		"\"message\": \"step 3 \\\"a\\\" time: 0.5 s\"}",
+		3, 500000000, 2);
+	import(&t,
+	       "{\"log\":\"\\r 1/9 [00:00<00:25,  4.00it/s]\\r 2/9 [00:00<00:25,  2.00it/s]\"}\n"
+	       "{\"msg\":\"slow disk\",\"level\":\"ERROR\",\"ts\":1714564800.5}\n");
+	assert_int_equal(t.result.events[TL_EVENT_STEP], 2);
+	assert_int_equal(step_at(&t, 1)->step.duration_ns, 500000000);
+	assert_non_null(find(&t, TL_EVENT_LOG, "ERROR slow disk"));
+	assert_int_equal(find(&t, TL_EVENT_LOG, "ERROR slow disk")->ts, NOON + 500000000);
 }
 
 static void units_are_what_they_say(void **state)
@@ -620,6 +643,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(lines_of_known_programs_are_steps),
+		cmocka_unit_test(lines_in_objects_are_lines),
 		cmocka_unit_test(units_are_what_they_say),
 		cmocka_unit_test(fronts_of_lines_are_understood),
 		cmocka_unit_test(a_line_is_printed_when_its_step_has_ended),
