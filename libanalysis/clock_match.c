@@ -10,21 +10,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define APART_NS       60000  /* an offset that is so far from another is another one */
-#define REACH_NS       400000 /* a begin that is so late is still that of the same happening */
-#define CLOSE_NS       50000  /* most are so close */
-#define WINDOW_MIN     20000  /* nobody agrees better than that */
-#define MATCHES_MIN    20
-#define DRIFT_ERRORS   5 /* a slope is sure when it is so many times its error */
-#define EVEN_MIN_NS    1000
-#define LEAD_MAX_NS    100000 /* a tracer at its fastest sees a call begin no earlier */
-#define RIVAL_MAX      0.6    /* of the best one's matches */
-#define RIVAL_FAR      0.3
-#define SHARE_MIN      0.5 /* of the happenings in the overlap */
-#define DISAGREE_MAX   0.25
-#define NEIGHBOURS_MAX 256    /* looked at around a time: hostile inputs have any number */
-#define LONG_NS	       200000 /* waits, see clock_vote.c */
-#define OVERHEAD_NS    500000
+#define APART_NS	60000  /* an offset that is so far from another is another one */
+#define REACH_NS	400000 /* a begin that is so late is still that of the same happening */
+#define CLOSE_NS	50000  /* most are so close */
+#define WINDOW_MIN	20000  /* nobody agrees better than that */
+#define MATCHES_MIN	20
+#define DRIFT_ERRORS	5 /* a slope is sure when it is so many times its error */
+#define EVEN_MIN_NS	1000
+#define LEAD_MAX_NS	100000 /* a tracer at its fastest sees a call begin no earlier */
+#define RIVAL_MAX	0.6    /* of the best one's matches */
+#define RIVAL_FAR	0.3
+#define SHARE_MIN	0.5 /* of the happenings in the overlap */
+#define DISAGREE_MAX	0.25
+#define INSIDE_SLACK_NS 10000 /* lying inside of another is measured no finer */
+#define OUTSIDE_MAX	0.3
+#define NEIGHBOURS_MAX	256    /* looked at around a time: hostile inputs have any number */
+#define LONG_NS		200000 /* waits, see clock_vote.c */
+#define OVERHEAD_NS	500000
 
 struct trial {
 	struct tl_clock_candidate candidate;
@@ -386,7 +388,8 @@ static int find_middle(const struct trial *t, enum tl_clock_relation relation, i
 	if (low < high - LEAD_MAX_NS)
 		low = high - LEAD_MAX_NS;
 	*middle = low + (high - low) / 2;
-	out->residual_ns = (high - low + 1) / 2;
+	/* the edges of the range are not sharp: a few pairs were left out of it */
+	out->residual_ns = (high - low + 1) / 2 + out->spread_ns;
 	return ret;
 }
 
@@ -460,6 +463,38 @@ static void judge(const struct trial *best, enum tl_clock_relation relation,
 		out->is_found = true;
 }
 
+/*
+ * A tracer holds a thread before the kernel sees the call, and after: of the same calls, the inner ones
+ * lie inside the outer ones, however busy the machine is. Those of another process that does the same in
+ * step with this one do not.
+ */
+static void check_inside(const struct trial *best, const struct tl_clock_thread *threads,
+			 int64_t middle, struct tl_clock_match *out)
+{
+	/* where threads rest between calls the offset is known no better than the range is wide */
+	int64_t slack = INSIDE_SLACK_NS + out->residual_ns - out->spread_ns;
+	size_t outside = 0;
+
+	for (size_t i = 0; i < best->matches; i++) {
+		const struct tl_clock_bound *b = &best->bounds[i];
+		const struct tl_happening *o = &threads[b->thread].outer[b->outer];
+		const struct tl_happening *n = &threads[b->thread].inner[b->inner];
+		int64_t begin = predicted(best, o->begin) + middle;
+		bool has_ends = o->end > o->begin && n->end > n->begin;
+
+		outside += n->begin < begin - slack ||
+			   (has_ends && n->end > begin + (o->end - o->begin) + slack);
+	}
+	if ((double)outside <= OUTSIDE_MAX * (double)best->matches)
+		return;
+	out->is_found = false;
+	snprintf(
+		out->trouble, sizeof(out->trouble),
+		"ambiguous: %zu happenings match, but %zu do not lie in one another: is it another "
+		"process that does the same?",
+		best->matches, outside);
+}
+
 static int conclude(struct trial *best, const struct tl_clock_thread *threads, size_t count,
 		    enum tl_clock_relation relation, struct tl_clock_match *out,
 		    struct tl_error *err)
@@ -473,6 +508,8 @@ static int conclude(struct trial *best, const struct tl_clock_thread *threads, s
 	find_span(best, out);
 	if (ret == TL_OK && best->matches)
 		ret = find_middle(best, relation, &middle, out, err);
+	if (ret == TL_OK && out->is_found && relation == TL_RELATION_CALL)
+		check_inside(best, threads, middle, out);
 	out->offset_ns = best->candidate.offset_ns + middle;
 	out->origin_ns = best->candidate.origin_ns;
 	out->drift = best->candidate.drift;
