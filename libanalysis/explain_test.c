@@ -194,15 +194,18 @@ static void add_steps(bool has_operator)
 	}
 }
 
-/* A log tells when steps were, and of no thread. */
-static void add_logged_steps(void)
+/* A log tells when steps were, and of no thread; a line may stand for several. */
+static void add_logged_steps(int per_good, int per_slow)
 {
 	for (int i = 0; i < STEPS; i++)
 		emit(&(struct tl_event) {
 			.kind = TL_EVENT_STEP,
 			.has_ts = true,
 			.ts = step_begin(i),
-			.step = { .number = i, .rank = -1, .duration_ns = step_length(i) } });
+			.step = { .number = 20 * i,
+				  .rank = -1,
+				  .duration_ns = step_length(i),
+				  .count = i < SLOW_FROM ? per_good : per_slow } });
 }
 
 static void add_samples(int32_t tid, int count)
@@ -401,12 +404,37 @@ static void steps_of_a_log_are_those_of_the_busiest_main_thread(void **state)
 	add_sched(true);
 	add_samples(TRAINER, 80);
 	add_samples(THIEF, 40);
-	add_logged_steps();
+	add_logged_steps(1, 1);
 	end_source();
 	assert_int_equal(ask(NULL), TL_OK);
 	assert_int_equal(answer.tid, TRAINER);
 	assert_non_null(strstr(answer.thread_why, "busiest"));
 	assert_string_equal(answer.causes[0].cause, "futex");
+}
+
+static void make_log_of_rows(int per_good, int per_slow)
+{
+	begin_source("perf.data");
+	add_sched(true);
+	add_logged_steps(per_good, per_slow);
+	end_source();
+}
+
+static void rows_of_several_steps_are_compared_and_said_to_be_so(void **state)
+{
+	(void)state;
+	make_log_of_rows(10, 10);
+	assert_int_equal(ask(NULL), TL_OK);
+	assert_string_equal(answer.causes[0].cause, "futex");
+	assert_true(has_note("a line of the log stands for 10 steps"));
+}
+
+static void rows_of_different_numbers_of_steps_are_not_compared(void **state)
+{
+	(void)state;
+	make_log_of_rows(10, 12);
+	assert_int_equal(ask(NULL), TL_NOTHING);
+	assert_non_null(strstr(err.text, "for different numbers of them"));
 }
 
 static const struct tl_explain_part *device_part(const char *cause)
@@ -563,6 +591,8 @@ int main(void)
 		CASE_TEST(steps_alone_explain_nothing_and_it_is_said_what_to_record),
 		CASE_TEST(a_thread_that_is_not_there_is_nothing),
 		CASE_TEST(steps_of_a_log_are_those_of_the_busiest_main_thread),
+		CASE_TEST(rows_of_several_steps_are_compared_and_said_to_be_so),
+		CASE_TEST(rows_of_different_numbers_of_steps_are_not_compared),
 		CASE_TEST(time_that_the_device_starves_is_the_time_until_its_next_launch),
 		CASE_TEST(steps_outside_of_the_recording_are_compared_with_nothing),
 		CASE_TEST(a_recording_of_slow_steps_alone_has_nothing_to_compare_with),

@@ -387,6 +387,20 @@ static int note_counts(struct tl_explaining *e, struct tl_error *err)
 			e->view.uncovered_good_count, e->view.main_source);
 		ret = note(e, text, err);
 	}
+	if (ret == TL_OK && e->view.steps_per_row > 1) {
+		snprintf(
+			text, sizeof(text),
+			"a line of the log stands for %lld steps: what is said of a step is said of "
+			"%lld together",
+			(long long)e->view.steps_per_row, (long long)e->view.steps_per_row);
+		ret = note(e, text, err);
+	}
+	if (ret == TL_OK && e->view.uneven_count) {
+		snprintf(text, sizeof(text),
+			 "%zu rows are left out: they stand for other numbers of steps",
+			 e->view.uneven_count);
+		ret = note(e, text, err);
+	}
 	if (ret == TL_OK && e->view.overlapping_count) {
 		snprintf(text, sizeof(text),
 			 "%zu steps are left out: they begin before the step "

@@ -361,7 +361,7 @@ static int choose_thread(struct tl_step_view *view, const struct tl_view_options
 
 /* ---- steps ---- */
 
-enum { STEP_NUMBER, STEP_TS, STEP_DUR, STEP_PHASE, STEP_CLASS, STEP_POSITION };
+enum { STEP_NUMBER, STEP_TS, STEP_DUR, STEP_PHASE, STEP_CLASS, STEP_COUNT };
 
 /* What the class is called in the table; see step_class.h. */
 static void take_class(struct tl_view_step *step, const char *class_, size_t length,
@@ -391,7 +391,8 @@ static int add_step(struct tl_step_view *view, size_t *capacity, struct tl_state
 		    bool has_spikes, struct tl_error *err)
 {
 	struct tl_view_step step = { .number = tl_column_i64(st, STEP_NUMBER),
-				     .begin_ns = tl_column_i64(st, STEP_TS) };
+				     .begin_ns = tl_column_i64(st, STEP_TS),
+				     .count = tl_column_i64(st, STEP_COUNT) };
 	int64_t dur = tl_column_i64(st, STEP_DUR), before = INT64_MIN;
 	size_t length = 0;
 	const char *class_ = tl_column_text(st, STEP_CLASS, &length);
@@ -425,10 +426,10 @@ static int load_steps(struct tl_step_view *view, const struct tl_view_options *o
 	int ret = tl_statement_open(
 		&st, view->store,
 		"SELECT e.number AS number, e.ts AS ts, e.dur AS dur, p.kind AS phase, "
-		"e.class AS class, e.position AS position FROM step e LEFT JOIN phase p "
+		"e.class AS class, e.step_count AS step_count FROM step e LEFT JOIN phase p "
 		"USING (phase_id) WHERE e.series = ? AND e.ts IS NOT NULL ORDER BY ts, "
 		"position",
-		"number ts dur phase class position", err);
+		"number ts dur phase class step_count", err);
 
 	if (ret == TL_OK)
 		tl_bind_i64(st, 1, view->series);
@@ -535,6 +536,8 @@ int tl_step_view_load(struct tl_step_view *view, struct tl_store *store,
 		ret = choose_thread(view, opt, err);
 	if (ret == TL_OK)
 		ret = load_steps(view, opt, err);
+	if (ret == TL_OK)
+		ret = tl_view_even_rows(view, err);
 	if (ret == TL_OK && !view->step_count)
 		ret = tl_fail(err, TL_NOTHING, "no training step has a usable duration");
 	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]) && ret == TL_OK; i++)

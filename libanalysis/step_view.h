@@ -23,6 +23,7 @@ enum tl_step_class { TL_STEP_OTHER, TL_STEP_GOOD, TL_STEP_SLOW };
 
 struct tl_view_step {
 	int64_t number, begin_ns, end_ns;
+	int64_t count;	   /* steps that it stands for, number is that of the last */
 	const char *phase; /* "baseline", "regression", ...; NULL unknown */
 	enum tl_step_class class_;
 	/*
@@ -140,6 +141,8 @@ struct tl_step_view {
 	size_t step_count, good_count, slow_count, apart_count, spike_count;
 	size_t untimed_count;	  /* steps of the series that have no time */
 	size_t overlapping_count; /* left out: they begin before the one before has ended */
+	int64_t steps_per_row;	  /* of those that are slow or good: 1, but for some logs */
+	size_t uneven_count;	  /* that stand for another number; no longer slow or good */
 	size_t uncovered_count;	  /* of any class, and of these ... */
 	size_t uncovered_slow_count, uncovered_good_count;
 	int64_t series, source_id;
@@ -209,6 +212,9 @@ int tl_view_thread(struct tl_step_view *view, int64_t thread_id, uint32_t *threa
 		}                                                   \
 		(first) = low_;                                     \
 	} while (0)
+
+/* step_view_rows.c: rows that stand for other numbers of steps than most are not compared. */
+int tl_view_even_rows(struct tl_step_view *view, struct tl_error *err);
 
 /* step_view_load.c: what one source after another tells; each fills its arrays and `has` */
 int tl_view_load_states(struct tl_step_view *view, struct tl_error *err);

@@ -361,7 +361,7 @@ static void say_uncovered(struct tl_text *t, const struct tl_step_view *v)
 			       v->main_source);
 }
 
-static void say_steps(struct tl_text *t, const struct tl_thp *out)
+static void say_steps(struct tl_text *t, const struct tl_thp *out, int64_t steps_per_row)
 {
 	char baseline[32], more[32];
 	double mean = out->slow_count ? out->excess_ns / (double)out->slow_count : 0;
@@ -381,6 +381,9 @@ static void say_steps(struct tl_text *t, const struct tl_thp *out)
 			       (long long)out->last_slow, ms(more, sizeof(more), mean),
 			       ms(baseline, sizeof(baseline), out->baseline_ns), out->good_count);
 	}
+	if (steps_per_row > 1)
+		tl_text_printf(t, " Each of these is a line of the log that stands for %lld steps.",
+			       (long long)steps_per_row);
 	if (out->apart_count)
 		tl_text_printf(t, " %zu %s slow in another way, as by a checkpoint, and left out.",
 			       out->apart_count, out->apart_count == 1 ? "step is" : "steps are");
@@ -521,7 +524,7 @@ static int write_text(struct tl_thp_work *w, struct tl_error *err)
 	int ret = TL_OK;
 
 	tl_text_printf(&t, "%s: %s.", out->verdict, out->reason);
-	say_steps(&t, out);
+	say_steps(&t, out, w->view.steps_per_row);
 	say_uncovered(&t, &w->view);
 	say_share(&t, w);
 	say_activity(&t, w);
