@@ -110,6 +110,57 @@ static void ends_before_their_begins_are_matched_by_time(void **state)
 	example_release(&e);
 }
 
+/* As sampling profilers write stacks: frames that were seen together begin and end together. */
+static void of_slices_with_the_same_times_the_outer_one_comes_first(void **state)
+{
+	static const char *const names[] = { "\"main\"", "\"work\"", "\"inner\"", "\"leaf\"",
+					     "\"brief\"" };
+	const char *last;
+	struct example e;
+
+	(void)state;
+	run(&e, "[{\"ph\":\"B\",\"name\":\"main\"," T ",\"ts\":1},"
+		"{\"ph\":\"B\",\"name\":\"work\"," T ",\"ts\":1,\"args\":{\"a\":1}},"
+		"{\"ph\":\"B\",\"name\":\"inner\"," T ",\"ts\":1,\"args\":{\"b\":2}},"
+		"{\"ph\":\"B\",\"name\":\"leaf\"," T ",\"ts\":1},"
+		"{\"ph\":\"E\",\"name\":\"leaf\"," T ",\"ts\":5},"
+		"{\"ph\":\"E\",\"name\":\"inner\"," T ",\"ts\":5,\"args\":{\"c\":3}},"
+		"{\"ph\":\"E\",\"name\":\"work\"," T ",\"ts\":5},"
+		"{\"ph\":\"B\",\"name\":\"brief\"," T ",\"ts\":5},"
+		"{\"ph\":\"E\",\"name\":\"brief\"," T ",\"ts\":6},"
+		"{\"ph\":\"E\",\"name\":\"main\"," T ",\"ts\":9}]");
+	/* brief does not begin with main: it does not wait for it */
+	last = strstr(e.text, names[4]);
+	assert_non_null(last);
+	for (size_t i = 0; i < 4; i++) {
+		assert_true(strstr(e.text, names[i]) > last);
+		last = strstr(e.text, names[i]);
+	}
+	assert_has(&e, "duration=4000 name=\"inner\" arguments=\"{\"c\":3,\"b\":2}\"");
+	assert_has(&e, "duration=4000 name=\"work\" arguments=\"{\"a\":1}\"");
+	assert_has(&e, "duration=8000 name=\"main\"");
+	assert_lacks(&e, "diagnostic");
+	example_release(&e);
+}
+
+static void many_slices_that_begin_with_another_are_all_kept(void **state)
+{
+	struct tl_text json = { 0 };
+	struct example e;
+
+	(void)state;
+	tl_text_puts(&json, "[{\"ph\":\"B\",\"name\":\"outer\"," T ",\"ts\":1}");
+	for (int i = 0; i < 20000; i++)
+		tl_text_puts(&json, ",{\"ph\":\"B\",\"name\":\"a\"," T ",\"ts\":1},{\"ph\":\"E\"," T
+				    ",\"ts\":2}");
+	run(&e, json.data);
+	assert_int_equal(e.result.events[TL_EVENT_SLICE], 20001);
+	assert_has(&e, "note count=1 what=\"slice that was begun and not ended\"");
+	assert_lacks(&e, "too many were open");
+	tl_text_release(&json);
+	example_release(&e);
+}
+
 static void an_end_does_not_end_what_begins_behind_it(void **state)
 {
 	struct example e;
@@ -277,6 +328,8 @@ int main(void)
 		cmocka_unit_test(crossed_ends_find_theirs_by_name),
 		cmocka_unit_test(async_slices_are_matched_by_category_and_id),
 		cmocka_unit_test(ends_before_their_begins_are_matched_by_time),
+		cmocka_unit_test(of_slices_with_the_same_times_the_outer_one_comes_first),
+		cmocka_unit_test(many_slices_that_begin_with_another_are_all_kept),
 		cmocka_unit_test(an_end_does_not_end_what_begins_behind_it),
 		cmocka_unit_test(a_flood_of_ends_does_not_stand_in_the_way_of_begins),
 		cmocka_unit_test(a_flood_of_begins_is_bounded_and_kept),

@@ -61,7 +61,10 @@ struct trace_open {
 	struct tl_text text; /* name, category, arguments */
 	size_t name_length, category_length, arguments_length;
 	struct trace_open *end; /* of a begin: what it was matched with when all was read */
-	uint32_t next;		/* of a begin, in its bucket, newest first; index + 1 */
+	uint32_t held;		/* what began when it did, and has ended already; index + 1 */
+	uint32_t next_held;
+	bool is_held;
+	uint32_t next; /* of a begin, in its bucket, newest first; index + 1 */
 	bool is_used;
 };
 
@@ -77,6 +80,7 @@ struct trace_spans {
 	uint64_t order;
 	size_t bytes;	  /* of all texts */
 	size_t end_count; /* kept, all of them until the end */
+	size_t held_count;
 };
 
 /* What is odd about whole events; see the table in trace_report.c. */
@@ -157,7 +161,16 @@ int trace_spans_keep(struct trace_import *t, const struct trace_open *span,
 /* What the end ends: the innermost open one of its stack that began before, or that of its name; or NULL. */
 struct trace_open *trace_spans_end(struct trace_import *t, const struct trace_open *end,
 				   const char *name, size_t name_length, bool *is_crossed);
-void trace_spans_drop(struct trace_import *t, struct trace_open *span);
+/* The innermost open one of a stack, or NULL. */
+struct trace_open *trace_spans_top(struct trace_spans *spans, uint64_t key);
+/* Takes it off its stack. */
+void trace_spans_unlink(struct trace_spans *spans, struct trace_open *span);
+/*
+ * Keeps one that is off its stack until `outer`, which began when it did, is emitted. False: no room.
+ */
+bool trace_spans_hold(struct trace_spans *spans, struct trace_open *outer, struct trace_open *span);
+/* Its room is another one's then. */
+void trace_spans_free(struct trace_spans *spans, struct trace_open *span);
 void trace_spans_release(struct trace_spans *spans);
 
 /* trace_pairs.c */

@@ -77,10 +77,10 @@ static void take_ids(const struct tl_event_slice *end, struct tl_event_slice *s)
 	}
 }
 
-/* Emits the slice that `o` began. */
+/* Makes the slice that `o` began whole; its arguments may be those of the end. */
 static int close_span(struct trace_import *t, struct trace_open *o,
 		      const struct tl_event_slice *end, bool has_ts, int64_t ts, uint64_t position,
-		      struct tl_sink *sink, struct tl_error *err)
+		      struct tl_error *err)
 {
 	struct tl_event_slice *s = &o->row.slice;
 	int64_t duration;
@@ -100,7 +100,53 @@ static int close_span(struct trace_import *t, struct trace_open *o,
 			trace_note_at(t, TRACE_NOTE_LONG, position);
 		s->is_suspect |= duration < 0 || duration > TRACE_DAY_NS;
 	}
-	return trace_emit_slice(t, o->track, &o->row, o->has_ts, o->ts, sink, err);
+	return TL_OK;
+}
+
+/*
+ * Emits a slice, and behind it those that it held: they began when it did, and may end when it does;
+ * whoever reads slices in their order then finds the outer one first.
+ */
+static int emit_span(struct trace_import *t, struct trace_open *o, struct tl_sink *sink,
+		     struct tl_error *err)
+{
+	struct trace_spans *s = &t->spans;
+	int ret = trace_emit_slice(t, o->track, &o->row, o->has_ts, o->ts, sink, err);
+	uint32_t next = o->held;
+
+	while (next && ret == TL_OK) {
+		struct trace_open *x = &s->items[next - 1], *last;
+
+		point_to_texts(x);
+		ret = trace_emit_slice(t, x->track, &x->row, x->has_ts, x->ts, sink, err);
+		next = x->next_held;
+		if (x->held) { /* its own come before its neighbours */
+			for (last = &s->items[x->held - 1]; last->next_held;)
+				last = &s->items[last->next_held - 1];
+			last->next_held = next;
+			next = x->held;
+		}
+		trace_spans_free(s, x);
+	}
+	return ret;
+}
+
+static int end_span(struct trace_import *t, struct trace_open *o, const struct trace_open *end,
+		    struct tl_sink *sink, struct tl_error *err)
+{
+	struct trace_spans *s = &t->spans;
+	struct trace_open *outer;
+	int ret = close_span(t, o, &end->row.slice, end->has_ts, end->ts, end->position, err);
+
+	if (ret < 0)
+		return ret;
+	trace_spans_unlink(s, o);
+	outer = o->has_ts && o->row.slice.duration_ns > 0 ? trace_spans_top(s, o->key) : NULL;
+	if (outer && outer->has_ts && outer->ts == o->ts && trace_spans_hold(s, outer, o))
+		return TL_OK;
+	ret = emit_span(t, o, sink, err);
+	trace_spans_free(s, o);
+	return ret;
 }
 
 /* The end of nothing that is known. */
@@ -130,9 +176,7 @@ int trace_on_end(struct trace_import *t, const struct trace_event *ev, bool is_a
 	if (o) {
 		if (is_crossed)
 			trace_note(t, TRACE_NOTE_CROSSED, ev);
-		ret = close_span(t, o, &end.row.slice, end.has_ts, end.ts, ev->position, sink, err);
-		trace_spans_drop(t, o);
-		return ret;
+		return end_span(t, o, &end, sink, err);
 	}
 	/* its begin may be told later: events need not be in order */
 	ret = end.has_ts ? trace_spans_keep(t, &end, &end.row.slice, err) : 0;
@@ -215,17 +259,19 @@ static int match_by_time(struct trace_open **left, size_t count, struct tl_error
 static int finish_span(struct trace_import *t, struct trace_open *o, struct tl_sink *sink,
 		       struct tl_error *err)
 {
+	int ret;
+
 	point_to_texts(o);
 	if (o->is_end)
 		return emit_lone_end(t, o->track, &o->row, o->has_ts, o->ts, o->position, sink,
 				     err);
-	if (o->end) {
-		point_to_texts(o->end);
-		return close_span(t, o, &o->end->row.slice, true, o->end->ts, o->end->position,
-				  sink, err);
+	if (!o->end) {
+		trace_note_at(t, TRACE_NOTE_UNCLOSED, o->position);
+		return emit_span(t, o, sink, err);
 	}
-	trace_note_at(t, TRACE_NOTE_UNCLOSED, o->position);
-	return trace_emit_slice(t, o->track, &o->row, o->has_ts, o->ts, sink, err);
+	point_to_texts(o->end);
+	ret = close_span(t, o, &o->end->row.slice, true, o->end->ts, o->end->position, err);
+	return ret < 0 ? ret : emit_span(t, o, sink, err);
 }
 
 int trace_finish_spans(struct trace_import *t, struct tl_sink *sink, struct tl_error *err)
@@ -237,7 +283,7 @@ int trace_finish_spans(struct trace_import *t, struct tl_sink *sink, struct tl_e
 	int ret = left ? TL_OK : TL_NOMEM;
 
 	for (size_t i = 0; i < s->count && ret == TL_OK; i++) {
-		if (!s->items[i].is_used)
+		if (!s->items[i].is_used || s->items[i].is_held)
 			continue;
 		left[count++] = &s->items[i];
 		has_ends |= s->items[i].is_end;

@@ -12,6 +12,7 @@
 #define BYTES_MAX (16u << 20)
 /* Ends whose begin has not come: those of a trace that was cut at its start must not be in the way. */
 #define ENDS_MAX      8192u
+#define HELD_MAX      4096u
 #define ENDS_BYTES    (8u << 20)
 #define TEXT_KEPT_MAX 1024u /* room that is kept for the next one */
 
@@ -39,7 +40,8 @@ int trace_spans_keep(struct trace_import *t, const struct trace_open *span,
 
 	if (span->is_end && (s->end_count == ENDS_MAX || s->bytes > ENDS_BYTES))
 		return 0;
-	if ((!s->free && s->count == OPEN_MAX + ENDS_MAX) || s->bytes > BYTES_MAX + ENDS_BYTES)
+	if ((!s->free && s->count == OPEN_MAX + ENDS_MAX + HELD_MAX) ||
+	    s->bytes > BYTES_MAX + ENDS_BYTES)
 		return 0;
 	s->end_count += span->is_end;
 	if (s->free) {
@@ -102,22 +104,61 @@ struct trace_open *trace_spans_end(struct trace_import *t, const struct trace_op
 	return NULL;
 }
 
-void trace_spans_drop(struct trace_import *t, struct trace_open *span)
+struct trace_open *trace_spans_top(struct trace_spans *s, uint64_t key)
 {
-	struct trace_spans *s = &t->spans;
+	for (uint32_t i = s->buckets[key % TRACE_BUCKETS]; i; i = s->items[i - 1].next)
+		if (s->items[i - 1].key == key)
+			return &s->items[i - 1];
+	return NULL;
+}
+
+void trace_spans_unlink(struct trace_spans *s, struct trace_open *span)
+{
 	uint32_t index = (uint32_t)(span - s->items) + 1;
 	uint32_t *link = &s->buckets[span->key % TRACE_BUCKETS];
 
 	while (*link != index)
 		link = &s->items[*link - 1].next;
 	*link = span->next;
-	span->is_used = false;
+}
+
+/* What its slice points to may be somebody else's. */
+static bool keep_arguments(struct trace_spans *s, struct trace_open *span)
+{
+	const struct tl_event_slice *slice = &span->row.slice;
+	size_t start = span->name_length + span->category_length;
+
+	if (!slice->arguments || (span->text.data && slice->arguments == span->text.data + start))
+		return true;
+	s->bytes -= span->text.capacity;
+	span->text.length = start;
+	tl_text_add(&span->text, slice->arguments, slice->arguments_length);
+	span->arguments_length = slice->arguments_length;
+	s->bytes += span->text.capacity;
+	return !span->text.failed;
+}
+
+bool trace_spans_hold(struct trace_spans *s, struct trace_open *outer, struct trace_open *span)
+{
+	if (s->held_count == HELD_MAX || s->bytes > BYTES_MAX || !keep_arguments(s, span))
+		return false;
+	s->held_count++;
+	span->is_held = true;
+	span->next_held = outer->held;
+	outer->held = (uint32_t)(span - s->items) + 1;
+	return true;
+}
+
+void trace_spans_free(struct trace_spans *s, struct trace_open *span)
+{
+	s->held_count -= span->is_held;
+	span->is_held = span->is_used = false;
 	if (span->text.capacity > TEXT_KEPT_MAX) {
 		s->bytes -= span->text.capacity;
 		tl_text_release(&span->text);
 	}
 	span->next = s->free;
-	s->free = index;
+	s->free = (uint32_t)(span - s->items) + 1;
 }
 
 void trace_spans_release(struct trace_spans *spans)
