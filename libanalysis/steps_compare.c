@@ -60,9 +60,10 @@ static void find_slowest(const struct tl_steps_series *s, struct tl_steps_compar
 
 static void say_count(struct tl_text *t, const struct tl_steps_series *s, size_t rows)
 {
-	tl_text_printf(t, "%zu", rows);
 	if (s->steps_per_row > 1)
-		tl_text_printf(t, " rows of %lld steps", (long long)s->steps_per_row);
+		tl_text_printf(t, "%zu rows of %lld steps", rows, (long long)s->steps_per_row);
+	else
+		tl_text_printf(t, "%zu steps", rows);
 }
 
 /* "slower by 46.3 % (95 % CI 7.6 to 116.9 %, p 0.0022); slowest steps: 1011 (166.4 ms), ..." */
@@ -78,17 +79,21 @@ static void say_comparison(const struct tl_steps_series *good, const struct tl_s
 		tl_text_printf(&t, ": %+.1f %% (95 %% CI %+.1f to %+.1f %%), p %.2g",
 			       100 * (out->ratio - 1), 100 * (out->ratio_low - 1),
 			       100 * (out->ratio_high - 1), out->p);
-	tl_text_puts(&t, "; ");
-	say_count(&t, good, out->good_count);
-	tl_text_puts(&t, " and ");
-	say_count(&t, slow, out->slow_count);
-	if (good->steps_per_row == 1 && slow->steps_per_row == 1)
-		tl_text_puts(&t, " steps");
+	if (good->steps_per_row == 1 && slow->steps_per_row == 1) {
+		tl_text_printf(&t, "; %zu and %zu steps", out->good_count, out->slow_count);
+	} else {
+		tl_text_puts(&t, "; ");
+		say_count(&t, good, out->good_count);
+		tl_text_puts(&t, " and ");
+		say_count(&t, slow, out->slow_count);
+	}
 	for (size_t i = 0; i < out->slowest_count; i++) {
 		const struct tl_step *x = &slow->steps[out->slowest[i]];
 
-		tl_text_printf(&t, "%s%lld (%.4g ms)",
-			       i ? ", " : "; slowest there: ", (long long)x->number,
+		tl_text_puts(&t, i ? ", " : "; slowest there: ");
+		if (x->count > 1)
+			tl_text_printf(&t, "%lld-", (long long)tl_step_first(x));
+		tl_text_printf(&t, "%lld (%.4g ms)", (long long)x->number,
 			       (double)x->duration_ns / 1e6);
 	}
 	if (!t.failed)

@@ -207,7 +207,8 @@ static int create_schema(struct tl_store *store, struct tl_error *err)
  */
 static const char *const upgrades[] = {
 	NULL,
-	"ALTER TABLE source ADD COLUMN is_settled INTEGER NOT NULL DEFAULT 1;"
+	"ALTER TABLE source ADD COLUMN is_settled INTEGER NOT NULL DEFAULT 0;"
+	"UPDATE source SET is_settled = 1;" /* those that come are not */
 	"ALTER TABLE step_mark ADD COLUMN step_count INTEGER NOT NULL DEFAULT 1;"
 	"ALTER TABLE step ADD COLUMN step_count INTEGER NOT NULL DEFAULT 1",
 };

@@ -588,6 +588,33 @@ static void a_case_of_before_is_refused_in_words(void **state)
 	assert_non_null(strstr(err.text, "import its recordings again"));
 }
 
+static void a_case_of_version_2_is_upgraded(void **state)
+{
+	struct tl_store *other = NULL;
+
+	(void)state;
+	begin("a", 0);
+	emit(&(struct tl_event) { .kind = TL_EVENT_STEP, .step = { .number = 7, .rank = -1 } });
+	commit();
+	assert_int_equal(tl_store_execute(store,
+					  "DROP VIEW step_view; DROP VIEW step_placed;"
+					  "DROP VIEW step_mark_view; DROP VIEW phase_view;"
+					  "ALTER TABLE step DROP COLUMN step_count;"
+					  "ALTER TABLE step_mark DROP COLUMN step_count;"
+					  "ALTER TABLE source DROP COLUMN is_settled;"
+					  "PRAGMA user_version = 2",
+					  &err),
+			 TL_OK);
+	assert_int_equal(tl_store_open(&other, path, TL_STORE_CREATE, &err), TL_OK);
+	tl_store_close(other);
+	assert_int_equal(value("SELECT step_count FROM step_mark_view WHERE number = 7"), 1);
+	/* a source that comes now is one whose clock and steps are still to be settled */
+	assert_int_equal(value("SELECT dflt_value FROM pragma_table_info('source') WHERE name = "
+			       "'is_settled'"),
+			 0);
+	assert_int_equal(value("SELECT count(*) FROM source WHERE NOT is_settled"), 0);
+}
+
 static void a_newer_case_is_refused_in_words(void **state)
 {
 	struct tl_store *other = NULL;
@@ -660,6 +687,7 @@ int main(void)
 		CASE_TEST(names_that_are_no_utf8_are_kept_as_bytes),
 		CASE_TEST(a_foreign_database_is_refused),
 		CASE_TEST(a_case_of_before_is_refused_in_words),
+		CASE_TEST(a_case_of_version_2_is_upgraded),
 		CASE_TEST(a_newer_case_is_refused_in_words),
 		CASE_TEST(a_case_is_known_by_its_first_bytes),
 		CASE_TEST(every_view_can_be_read),
