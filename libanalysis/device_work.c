@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "memory.h"
+#include "slices.h"
 
 /* The beginning or the end of an arrow. */
 struct arrow {
@@ -120,10 +121,9 @@ static const char task_columns[] = "device track ts dur class correlation";
 /* The numbers are those of enum tl_slice_class. */
 static const char tasks_sql[] =
 	"SELECT k.device AS device, a.track_id AS track, a.ts AS ts, a.dur AS dur, a.class AS class, "
-	"a.correlation AS correlation FROM track k CROSS JOIN slice a USING (track_id) WHERE "
-	"k.source_id = ?1 AND k.kind = 'device' AND CASE ?2 WHEN 0 THEN a.class IN (4, 5, 6) WHEN 1 "
-	"THEN a.class = 5 ELSE a.class NOT IN (7, 11) END AND a.ts IS NOT NULL AND a.dur >= 0 AND "
-	"a.flags = 0";
+	"a.correlation AS correlation FROM " TL_SLICES_AND_TRACKS " WHERE " TL_OF_SOURCE
+	"= 'device') AND CASE ?2 WHEN 0 THEN a.class IN (4, 5, 6) WHEN 1 THEN a.class = 5 ELSE a.class "
+	"NOT IN (7, 11) END AND a.ts IS NOT NULL AND a.dur >= 0 AND a.flags = 0";
 
 /* "what" of the statement above. */
 enum { TASKS_WORK, TASKS_COLLECTIVES, TASKS_ALL };
@@ -193,9 +193,8 @@ static int load_launches(struct loading *l, struct tl_error *err)
 {
 	static const char sql[] =
 		"SELECT NULL AS device, a.track_id AS track, a.ts AS ts, a.dur AS dur, a.class AS class, "
-		"a.correlation AS correlation FROM track k CROSS JOIN slice a USING (track_id) WHERE "
-		"k.source_id = ? AND k.kind = 'thread' AND a.class = 3 AND a.ts IS NOT NULL AND "
-		"a.correlation IS NOT NULL";
+		"a.correlation AS correlation FROM slice a WHERE " TL_OF_SOURCE
+		"= 'thread') AND a.class = 3 AND a.ts IS NOT NULL AND a.correlation IS NOT NULL";
 	struct tl_statement *st;
 	int ret = tl_statement_open(&st, l->store, sql, task_columns, err);
 
@@ -227,9 +226,10 @@ static int load_told(struct loading *l, struct tl_error *err)
 	static const char sql[] =
 		"SELECT k.device AS device, a.track_id AS track, a.ts AS ts, a.dur AS dur, CASE n.text "
 		"WHEN 'Computing' THEN 0 WHEN 'Communication' THEN 1 WHEN 'Communication(Not Overlapped)' "
-		"THEN 2 WHEN 'Free' THEN 3 ELSE 4 END AS class, a.correlation AS correlation FROM track k "
-		"CROSS JOIN slice a USING (track_id) CROSS JOIN string n ON n.string_id = a.name_id WHERE "
-		"k.source_id = ? AND k.kind IN ('device', 'other') AND a.class IN (5, 11) AND a.ts IS NOT "
+		"THEN 2 WHEN 'Free' THEN 3 ELSE 4 END AS class, a.correlation AS correlation "
+		"FROM " TL_SLICES_AND_TRACKS " CROSS JOIN string n ON n.string_id = a.name_id "
+		"WHERE " TL_OF_SOURCE
+		"IN ('device', 'other')) AND a.class IN (5, 11) AND a.ts IS NOT "
 		"NULL AND a.dur >= 0 AND a.flags = 0 AND (a.class = 11 AND n.text IN ('Computing', "
 		"'Communication', 'Communication(Not Overlapped)', 'Free') OR a.class = 5 AND n.text GLOB "
 		"'hcom_receive*')";
@@ -572,31 +572,42 @@ void tl_device_work_release(struct tl_device_work *work)
 	memset(work, 0, sizeof(*work));
 }
 
-int tl_device_source(struct tl_store *store, const struct tl_steps_series *series,
-		     int64_t *source_id, struct tl_error *err)
+/* Sources with spans of devices: that one, or those that may be of the rank. */
+static int find_device_source(struct tl_store *store, const char *sql,
+			      const struct tl_steps_series *series, int64_t *source_id,
+			      struct tl_error *err)
 {
-	static const char sql[] =
-		"SELECT s.source_id AS source, s.source_id = ?1 AS own FROM source s WHERE EXISTS "
-		"(SELECT 1 FROM track k CROSS JOIN slice a USING (track_id) WHERE k.source_id = s.source_id "
-		"AND k.kind = 'device') AND "
-		"(s.source_id = ?1 OR s.rank IS NULL OR ?2 < 0 OR s.rank = ?2) ORDER BY own DESC, source";
 	struct tl_statement *st;
 	size_t count = 0;
-	int ret = tl_statement_open(&st, store, sql, "source own", err);
+	int ret = tl_statement_open(&st, store, sql, "source", err);
 
 	*source_id = 0;
 	if (ret < 0)
 		return ret;
 	tl_bind_i64(st, 1, series->source_id);
 	tl_bind_i64(st, 2, series->rank);
-	while ((ret = tl_statement_step(st, err)) > 0) {
+	while ((ret = tl_statement_step(st, err)) > 0)
 		*source_id = count++ ? 0 : tl_column_i64(st, 0);
-		if (tl_column_i64(st, 1)) {
-			*source_id = tl_column_i64(st, 0);
-			ret = TL_OK;
-			break;
-		}
-	}
 	tl_statement_close(st);
+	return ret;
+}
+
+#define HAS_DEVICE                                                              \
+	"EXISTS (SELECT 1 FROM track k WHERE k.source_id = s.source_id AND "    \
+	"k.kind = 'device' AND EXISTS (SELECT 1 FROM slice a WHERE a.track_id " \
+	"= k.track_id))"
+
+int tl_device_source(struct tl_store *store, const struct tl_steps_series *series,
+		     int64_t *source_id, struct tl_error *err)
+{
+	static const char own[] = "SELECT s.source_id AS source FROM source s WHERE s.source_id = "
+				  "?1 AND " HAS_DEVICE " AND ?2 IS NOT NULL";
+	static const char others[] =
+		"SELECT s.source_id AS source FROM source s WHERE s.source_id <> ?1 AND (s.rank IS "
+		"NULL OR ?2 < 0 OR s.rank = ?2) AND " HAS_DEVICE;
+	int ret = find_device_source(store, own, series, source_id, err);
+
+	if (ret == TL_OK && !*source_id)
+		ret = find_device_source(store, others, series, source_id, err);
 	return ret;
 }

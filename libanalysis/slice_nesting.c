@@ -8,10 +8,12 @@
 #include <string.h>
 
 #include "memory.h"
+#include "slices.h"
 
 /*
- * One row of the timeline, or one id of spans that are begun here and ended there, walked in order of time. Of the spans that are on only their ends matter, and
- * of those only the next: a heap. Those that begin together nest, whatever their lengths.
+ * One row of the timeline, or one id of spans that are begun here and ended there, walked in order of
+ * time. Of the spans that are on only their ends matter, and of those only the next: a heap. Those that
+ * begin together nest, whatever their lengths.
  */
 struct walk {
 	int64_t *ends; /* heap: no child is less than its parent */
@@ -80,11 +82,10 @@ static int take_span(struct walk *w, int64_t track_id, int64_t id, int64_t begin
 }
 
 /* The profiler's own sums and overhead (11, 12) are no calls. */
-#define SPANS(id, kinds)                                                                         \
-	"SELECT a.track_id AS track, " id " AS id, a.ts AS ts, a.dur AS dur FROM track k CROSS " \
-	"JOIN slice a USING (track_id) WHERE k.source_id = ? AND k.kind " kinds " 'async' AND "  \
-	"a.ts IS NOT NULL AND a.dur > 0 AND a.flags = 0 AND a.class NOT IN (11, 12) ORDER BY "   \
-	"a.track_id, " id ", a.ts"
+#define SPANS(id, kinds)                                                                        \
+	"SELECT a.track_id AS track, " id " AS id, a.ts AS ts, a.dur AS dur FROM slice a "      \
+	"WHERE " TL_OF_SOURCE kinds ") AND a.ts IS NOT NULL AND a.dur > 0 AND a.flags = 0 AND " \
+	"a.class NOT IN (11, 12) ORDER BY a.track_id, " id ", a.ts"
 
 static int walk(struct walk *w, struct tl_store *store, int64_t source_id, const char *sql,
 		struct tl_error *err)
@@ -117,10 +118,10 @@ int tl_slices_note_crossed(struct tl_store *store, int64_t source_id, struct tl_
 		"are, and self times count each moment once";
 	struct walk w = { 0 };
 	struct tl_statement *st;
-	int ret = walk(&w, store, source_id, SPANS("NULL", "<>"), err);
+	int ret = walk(&w, store, source_id, SPANS("NULL", "<> 'async'"), err);
 
 	if (ret == TL_OK)
-		ret = walk(&w, store, source_id, SPANS("a.external_id", "="), err);
+		ret = walk(&w, store, source_id, SPANS("a.external_id", "= 'async'"), err);
 	free(w.ends);
 	free(w.together);
 	if (ret < 0 || !w.crossed)
