@@ -314,16 +314,26 @@ static int forget_steps(struct tl_writer *w, struct tl_error *err)
 	return ret;
 }
 
+/* By its number where that is known: layers of a process have numbers of their own in a trace. */
+static uint64_t process_of(const struct tl_writer_track *t)
+{
+	const char *text = t->key_pid;
+	char number[16];
+
+	if (t->kind == TL_TRACK_THREAD && t->task.pid >= 0) {
+		snprintf(number, sizeof(number), "%d", (int)t->task.pid);
+		text = number;
+	}
+	return text ? tl_hash(text, strlen(text), 23) : 0;
+}
+
 int tl_writer_step_repeats(struct tl_writer *w, struct tl_error *err)
 {
 	int64_t repeats;
 	int ret;
 
-	for (size_t i = 0; i < w->step_span_count; i++) {
-		const char *pid = w->tracks[w->step_spans[i].track].key_pid;
-
-		w->step_spans[i].process = pid ? tl_hash(pid, strlen(pid), 23) : 0;
-	}
+	for (size_t i = 0; i < w->step_span_count; i++)
+		w->step_spans[i].process = process_of(&w->tracks[w->step_spans[i].track]);
 	repeats = tl_step_spans_mark(w->step_spans, w->step_span_count);
 	if (!repeats)
 		return TL_OK;
