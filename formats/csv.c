@@ -349,7 +349,8 @@ static bool is_known_header(const char *line, size_t len)
 			   csv_find_kind(&records[0]);
 	} else {
 		csv_split(line, len, csv_separator(line, len), &records[0], &buffer);
-		is_known = records[0].count > 1 && csv_find_kind(&records[0]);
+		is_known = records[0].count > 1 && !memchr(line, '{', len) &&
+			   csv_find_kind(&records[0]);
 	}
 	tl_text_release(&buffer);
 	free(records);

@@ -220,12 +220,33 @@ static bool clock_duration(const struct csv_field *field, int64_t *ns)
 	return true;
 }
 
+/* "0,512" of a table whose fields are not separated by commas. */
+static bool with_point(const struct csv_field *field, char *buffer, size_t size,
+		       struct csv_field *out)
+{
+	const char *comma = memchr(field->text, ',', field->length);
+
+	if (!comma || field->length >= size || memchr(field->text, '.', field->length) ||
+	    memchr(comma + 1, ',', field->length - (size_t)(comma + 1 - field->text)))
+		return false;
+	memcpy(buffer, field->text, field->length);
+	buffer[comma - field->text] = '.';
+	*out = (struct csv_field) { buffer, field->length };
+	return true;
+}
+
 /* A number, and perhaps a unit that is surer than the one of the column. */
 static bool number_duration(struct csv_table *t, const struct csv_field *field, int64_t unit_ns,
 			    bool is_rate, int64_t *ns)
 {
-	size_t digits = tl_parse_time(field->text, field->length, SECOND_NS, ns), at = digits;
+	struct csv_field plain;
+	char buffer[32];
+	size_t digits, at;
 	int64_t own;
+
+	if (with_point(field, buffer, sizeof(buffer), &plain))
+		return number_duration(t, &plain, unit_ns, is_rate, ns);
+	at = digits = tl_parse_time(field->text, field->length, SECOND_NS, ns);
 
 	if (!digits)
 		return clock_duration(field, ns);

@@ -105,6 +105,7 @@ static void headers_are_found_by_any_of_their_names(void **state)
 		"{\"step\":7,\"time/step\":\"250ms\",\"time\":1714564800.25}\n",
 		"{\"step\":7,\"step_time\":\"0:00:00.25\",\"wall_time\":1714564800.25}\n",
 		"{\"trainer/global_step\":7,\"_step\":70,\"train/steps_per_second\":4,\"@timestamp\":1714564800.25}\n",
+		"step;end;step_time_s\n7;1714564800.25;0,25\n",
 		"epoch,step,time/iteration_ms,eval/step_time,wall_time\n0,7,250,9,1714564800.25\n",
 		"run_id,key,value,timestamp,step\na,train/step_time,0.25,1714564800250,7\n",
 	};

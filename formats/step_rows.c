@@ -19,7 +19,7 @@ enum {
 
 /* A line that tells a duration; held back until the next of its rank. */
 struct told_line {
-	bool is_held, has_time, has_before, is_progress;
+	bool is_held, has_time, has_before, is_progress, is_total;
 	int64_t number, duration_ns, time, tick_ns;
 	int64_t before; /* time of the line before */
 	int64_t gap;	/* numbers since the line before; 0: there is none to count from */
@@ -199,13 +199,15 @@ static int release_told(struct step_rows *rows, struct step_rank *r, int64_t nex
 	bool total = t->gap ? is_total(t, count) : count > 1 && is_next_total;
 
 	t->is_held = false;
-	if (total) {
+	if (t->is_total) {
+		span = t->duration_ns;
+	} else if (total) {
 		span = t->gap ? between(t->before, t->time) : t->duration_ns;
 	} else if (__builtin_mul_overflow(t->duration_ns, count, &span)) {
 		count = 1;
 		span = t->duration_ns;
 	}
-	if (count > 1)
+	if (count > 1 && !t->is_total)
 		step_rows_note(rows, total ? STEP_NOTE_TOTAL : STEP_NOTE_MEAN, 1, t->position);
 	ev.step.duration_ns = span;
 	ev.step.count = count;
@@ -223,6 +225,7 @@ static void hold(struct told_line *t, const struct step_rank *r, const struct st
 		.has_time = line->has_time,
 		.has_before = r->has_time,
 		.is_progress = line->is_progress,
+		.is_total = line->is_total,
 		.number = line->number,
 		.duration_ns = line->duration_ns,
 		.time = line->time,

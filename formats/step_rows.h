@@ -17,6 +17,7 @@ struct step_line {
 	int64_t time;
 	int64_t tick_ns;    /* the finest difference between two times; at least 1 */
 	bool is_progress;   /* drawn now and then: for all steps since the line before */
+	bool is_total;	    /* the duration is that of all steps since the line before */
 	const char *detail; /* NULL: nothing else is told */
 	uint64_t position;
 };

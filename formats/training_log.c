@@ -77,7 +77,7 @@ static const char *detail_object(struct log *l)
 }
 
 struct saying {
-	bool is_step, has_duration, is_progress;
+	bool is_step, has_duration, is_progress, is_total;
 	int64_t number, duration_ns;
 	size_t duration_end;
 };
@@ -96,6 +96,7 @@ static int say_by_words(struct log *l, const struct training_log_front *front, s
 	out->number = step.number;
 	out->duration_ns = step.duration_ns;
 	out->is_progress = step.is_progress;
+	out->is_total = step.is_total;
 	out->duration_end = at + step.duration_end;
 	if (out->is_step && step.is_rate)
 		note(l, NOTE_RATE, line);
@@ -149,6 +150,7 @@ static int take_step(struct log *l, struct tl_sink *sink, const struct saying *s
 		.time = time,
 		.tick_ns = training_log_tick(&l->timeline),
 		.is_progress = say->is_progress,
+		.is_total = say->is_total,
 		.detail = detail_object(l),
 		.position = line,
 	};

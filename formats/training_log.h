@@ -107,6 +107,7 @@ struct training_log_step {
 	bool is_progress;	/* counted by a progress bar, not named a step */
 	bool is_other_progress; /* a progress bar of something else: loading, validation */
 	bool is_mean;		/* the line itself says that the duration is a mean */
+	bool is_total;		/* the duration is that of all steps since the line before */
 	bool is_rate;		/* the duration is the inverse of a rate */
 	bool is_without_unit;	/* taken as seconds */
 	bool is_training;	/* loss, learning rate or throughput stand beside it */

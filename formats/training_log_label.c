@@ -81,6 +81,9 @@ int training_log_step_likeness(const struct training_log_words *w)
 	const char *last =
 		w->count && w->count <= TRAINING_LOG_WORDS_MAX ? w->word[w->count - 1] : "";
 
+	/* fairseq */
+	if (w->count == 2 && !strcmp(w->word[0], "num") && !strcmp(last, "updates"))
+		return 2;
 	if (!*last || training_log_has_word(w, not_step_words))
 		return 0;
 	if (is_one_of(last, step_words))
@@ -147,6 +150,8 @@ int64_t training_log_label_rate(const struct training_log_words *w)
 
 	if (unit && is_rate)
 		return unit;
+	if (!strcmp(last, "ups") && w->count == 1) /* updates per second */
+		return 1000000000;
 	if (w->count >= 3 && !strcmp(w->word[w->count - 2], "per") &&
 	    training_log_is_step_unit(w->word[w->count - 3], strlen(w->word[w->count - 3])))
 		return training_log_unit(last, strlen(last));

@@ -59,7 +59,7 @@ static bool rate_to_ns(const char *number, size_t len, int64_t unit_ns, int64_t 
 struct duration {
 	enum training_log_likeness likeness;
 	int64_t ns;
-	bool is_mean, is_rate, is_without_unit;
+	bool is_mean, is_total, is_rate, is_without_unit;
 	size_t end;
 };
 
@@ -101,8 +101,9 @@ static void read_duration(const struct training_log_item *item, struct training_
 			unit = bare_unit(w);
 			d->likeness = BARE_DURATION;
 		}
-		/* "(8.0 sec)" may be the time of all steps since the last line */
-		if (w->count == 0 && unit && item->before != '(')
+		/* "(8.0 sec)" is the time of all steps since the last line */
+		d->is_total = w->count == 0 && item->before == '(';
+		if (w->count == 0 && unit && (item->before != '(' || item->after == ')'))
 			d->likeness = BARE_DURATION;
 		if (d->likeness > BARE_DURATION && !unit && !item->unit_length) {
 			unit = 1000000000;
@@ -306,6 +307,7 @@ bool training_log_step(const char *text, size_t len, struct training_log_step *s
 	step->duration_ns = step->has_duration ? found.duration.ns : -1;
 	step->duration_end = found.duration.end;
 	step->is_mean = found.duration.is_mean;
+	step->is_total = found.duration.is_total;
 	step->is_rate = found.duration.is_rate;
 	step->is_without_unit = found.duration.is_without_unit;
 	/* a fraction alone is anything; with a time per step it is a progress bar */

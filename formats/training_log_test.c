@@ -150,6 +150,11 @@ static void lines_of_known_programs_are_steps(void **state)
 		   49, 1950000000, -1);
 	check_line("completed step: 7, seconds: 0.512, TFLOP/s/device: 180.1, loss: 2.345", 7,
 		   512000000, -1);
+	check_line(
+		"2024-05-01 12:00:00 | INFO | train_inner | epoch 001:    7 / 100 loss=9.1, wps=1000, "
+		"ups=4.00, wpb=1, num_updates=7, lr=1e-05, train_wall=5, wall=60",
+		7, 250000000, -1);
+	check_line("Step 7/100 - loss: 2.3 (0.512s)", 7, 512000000, -1);
 	check_line("step 7: 1.5 s/it", 7, 1500000000, -1);
 	check_line("step 7: 4 it/s", 7, 250000000, -1);
 	check_line("{'loss': 2.3, 'step': 1,234, 'step_time': 0.5}", 1234, 500000000, -1);
@@ -392,6 +397,15 @@ static void a_time_for_all_steps_of_a_line_is_told_by_the_times_of_lines(void **
 	check_step(&t, 1, 20, 10, 5100000000);
 	check_step(&t, 2, 30, 10, 5000000000);
 	assert_non_null(find(&t, TL_EVENT_DIAGNOSTIC, "too long for one step"));
+}
+
+static void a_time_in_parentheses_is_since_the_line_before(void **state)
+{
+	struct taken t;
+
+	(void)state;
+	import(&t, "loss = 2.3, step = 100 (8.0 sec)\nloss = 2.2, step = 200 (9.0 sec)\n");
+	check_step(&t, 1, 200, 100, 9000000000);
 }
 
 static void lines_of_coarse_times_are_joined_until_they_tell(void **state)
@@ -658,6 +672,7 @@ int main(void)
 		cmocka_unit_test(steps_of_lines_that_are_missing_are_nobodys),
 		cmocka_unit_test(after_a_restart_lines_stand_for_as_many_steps),
 		cmocka_unit_test(a_time_for_all_steps_of_a_line_is_told_by_the_times_of_lines),
+		cmocka_unit_test(a_time_in_parentheses_is_since_the_line_before),
 		cmocka_unit_test(lines_of_coarse_times_are_joined_until_they_tell),
 		cmocka_unit_test(what_is_too_short_at_the_end_joins_the_row_before),
 		cmocka_unit_test(a_step_that_is_long_enough_is_not_joined_with_short_ones),
