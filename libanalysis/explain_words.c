@@ -401,6 +401,16 @@ static int note_counts(struct tl_explaining *e, struct tl_error *err)
 			 e->view.uneven_count);
 		ret = note(e, text, err);
 	}
+	if (ret == TL_OK && e->view.lossy_slow_count + e->view.lossy_good_count) {
+		snprintf(
+			text, sizeof(text),
+			"the recorder lost records in %zu of %zu slow and %zu of %zu good steps: what "
+			"happened in them is known in part; record less, or with larger buffers "
+			"(perf record -m 64M)",
+			e->view.lossy_slow_count, e->view.slow_count, e->view.lossy_good_count,
+			e->view.good_count);
+		ret = note(e, text, err);
+	}
 	if (ret == TL_OK && e->view.overlapping_count) {
 		snprintf(text, sizeof(text),
 			 "%zu steps are left out: they begin before the step "

@@ -521,6 +521,7 @@ int tl_step_view_load(struct tl_step_view *view, struct tl_store *store,
 		tl_view_load_states,	 tl_view_load_runs,    tl_view_load_calls,
 		tl_view_load_ops,	 tl_view_load_samples, tl_view_load_device,
 		tl_view_load_activities, tl_view_load_daemons, find_uncovered,
+		tl_view_load_gaps,
 	};
 	int ret = TL_OK;
 

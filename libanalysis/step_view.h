@@ -145,6 +145,8 @@ struct tl_step_view {
 	size_t uneven_count;	  /* that stand for another number; no longer slow or good */
 	size_t uncovered_count;	  /* of any class, and of these ... */
 	size_t uncovered_slow_count, uncovered_good_count;
+	/* Slow and good ones in which the recorder lost something: what happened is known in part. */
+	size_t lossy_slow_count, lossy_good_count;
 	int64_t series, source_id;
 	int32_t rank;		 /* -1 unknown */
 	size_t other_rank_count; /* that have steps, too */
@@ -226,5 +228,6 @@ int tl_view_load_samples(struct tl_step_view *view, struct tl_error *err);
 int tl_view_load_activities(struct tl_step_view *view, struct tl_error *err);
 int tl_view_load_daemons(struct tl_step_view *view, struct tl_error *err);
 int tl_view_load_device(struct tl_step_view *view, struct tl_error *err);
+int tl_view_load_gaps(struct tl_step_view *view, struct tl_error *err);
 
 #endif

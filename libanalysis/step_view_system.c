@@ -286,3 +286,37 @@ int tl_view_load_device(struct tl_step_view *view, struct tl_error *err)
 	}
 	return ret;
 }
+
+/* ---- what the recorder lost ---- */
+
+/*
+ * A record of loss is written when there is room again, with 0 lost where the recorder counted by event
+ * at its end.
+ */
+int tl_view_load_gaps(struct tl_step_view *view, struct tl_error *err)
+{
+	struct tl_statement *st;
+	size_t step = 0;
+	int ret = tl_statement_open(&st, view->store,
+				    "SELECT ts FROM gap WHERE source_id = ?1 AND kind IN ('lost', "
+				    "'lost_samples') AND ts >= ?2 AND ts < ?3 ORDER BY ts",
+				    "ts", err);
+
+	if (ret < 0)
+		return ret;
+	tl_bind_i64(st, 1, view->main_source_id);
+	bind_span(view, st, 2);
+	while ((ret = tl_statement_step(st, err)) > 0) {
+		int64_t ts = tl_column_i64(st, 0);
+
+		while (step < view->step_count && view->steps[step].end_ns <= ts)
+			step++;
+		if (step == view->step_count || view->steps[step].begin_ns > ts)
+			continue;
+		view->lossy_slow_count += view->steps[step].class_ == TL_STEP_SLOW;
+		view->lossy_good_count += view->steps[step].class_ == TL_STEP_GOOD;
+		step++; /* each step counts once */
+	}
+	tl_statement_close(st);
+	return ret;
+}

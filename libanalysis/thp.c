@@ -168,6 +168,9 @@ static unsigned find_sees(const struct tl_thp_work *w)
 
 	if (has_daemons || w->has_daemon_counters)
 		sees |= TL_THP_SEES_ACTIVITY;
+	/* what was lost could have been anything */
+	if (w->view.slow_count && 2 * w->view.lossy_slow_count >= w->view.slow_count)
+		return sees | (w->is_direct_excluded ? TL_THP_SEES_DIRECT : 0);
 	if (has_all(w, TL_VIEW_COMPACTION | TL_VIEW_RECLAIM) || samples_suffice(w) ||
 	    w->is_direct_excluded)
 		sees |= TL_THP_SEES_DIRECT;

@@ -541,6 +541,43 @@ static void slow_steps_that_were_not_recorded_are_not_observable(void **state)
 	assert_true(isnan(thp.share));
 }
 
+static void losses_in(int64_t first, int64_t end)
+{
+	char sql[200];
+
+	for (int64_t i = first; i < end; i++) {
+		snprintf(
+			sql, sizeof(sql),
+			"INSERT INTO gap(source_id, ts, kind, count) SELECT source_id, %lld, 'lost', 0 "
+			"FROM source WHERE path = 'perf.data'",
+			(long long)begin_of(i) + MS);
+		assert_int_equal(tl_store_execute(store, sql, &err), TL_OK);
+	}
+}
+
+/* Nothing was seen in the slow steps; but records of most of them are lost. */
+static void what_was_lost_is_not_taken_for_nothing(void **state)
+{
+	(void)state;
+	planted_order = 3;
+	make_case(compact_in_slow_steps, HAS_ALL);
+	losses_in(SLOW_FIRST, SLOW_LAST);
+	judge();
+	assert_int_not_equal(thp.answer, TL_THP_IS_NOT_SUPPORTED);
+	assert_false(thp.is_seen[TL_THP_STOLEN]);
+	assert_non_null(strstr(thp.text, "lost records in 15 of 16 slow steps"));
+}
+
+static void a_loss_here_and_there_changes_no_verdict(void **state)
+{
+	(void)state;
+	make_case(spin_in_collapses, HAS_ALL);
+	losses_in(SLOW_FIRST, SLOW_FIRST + 2);
+	judge();
+	assert_int_equal(thp.answer, TL_THP_IS_CONFIRMED);
+	assert_non_null(strstr(thp.text, "lost records in 2 of 16 slow steps"));
+}
+
 static void one_checkpoint_is_no_epoch(void **state)
 {
 	(void)state;
@@ -619,6 +656,8 @@ int main(void)
 		CASE(counters_that_stand_still_refute),
 		CASE(a_step_that_is_far_slower_is_set_apart),
 		CASE(checkpoints_are_laid_over_each_other),
+		CASE(what_was_lost_is_not_taken_for_nothing),
+		CASE(a_loss_here_and_there_changes_no_verdict),
 		CASE(one_checkpoint_is_no_epoch),
 		CASE(slow_steps_that_were_not_recorded_are_not_observable),
 		CASE(without_slow_steps_nothing_is_supported),

@@ -359,6 +359,12 @@ static void say_uncovered(struct tl_text *t, const struct tl_step_view *v)
 			       "recorded, and are left out.",
 			       v->uncovered_count, v->step_count, v->uncovered_slow_count,
 			       v->main_source);
+	if (v->lossy_slow_count)
+		tl_text_printf(
+			t,
+			" The recorder lost records in %zu of %zu slow steps: what happened in "
+			"them is known in part.",
+			v->lossy_slow_count, v->slow_count);
 }
 
 static void say_steps(struct tl_text *t, const struct tl_thp *out, int64_t steps_per_row)
