@@ -158,7 +158,7 @@ static int print_verdict(struct output *output, const struct tl_thp *t, struct t
 		{ "excess_ns", "excess of all", COLUMN_DURATION, false },
 		{ "share_ratio", "explained", COLUMN_RATIO, false },
 		{ "share_low_ratio", "95 % from", COLUMN_RATIO, false },
-		{ "share_high_ratio", "at most", COLUMN_RATIO, false },
+		{ "share_high_ratio", "to", COLUMN_RATIO, false },
 		{ "direct_ratio", "by direct work", COLUMN_RATIO, false },
 		{ "stolen_ratio", "by stolen CPUs", COLUMN_RATIO, false },
 		{ "lock_ratio", "by lock waits", COLUMN_RATIO, false },

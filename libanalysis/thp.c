@@ -411,7 +411,8 @@ static enum tl_thp_answer answer(const struct tl_thp_work *w, const char **reaso
 		*reason = "they go together, but how one makes the other was not recorded";
 		return TL_THP_IS_POSSIBLE;
 	case TL_THP_CONTRIBUTES:
-		*reason = "a part of the excess, and not the largest";
+		*reason = unseen ? "a part of the excess; there may be more that was not recorded"
+				 : "a part of the excess, and not most of it";
 		return TL_THP_IS_CONTRIBUTING;
 	case TL_THP_CONFIRMED:
 		*reason = "most of the excess";

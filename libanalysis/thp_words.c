@@ -422,6 +422,13 @@ static void say_spinning(struct tl_text *t, const struct tl_thp_work *w)
 		tl_text_printf(t, "; %.0f %% of these waits spin on a CPU", 100 * spinning / all);
 }
 
+/* Else there may be more of it, and no bound from above. */
+static bool sees_all(const struct tl_thp *out)
+{
+	return out->is_seen[TL_THP_DIRECT] && out->is_seen[TL_THP_STOLEN] &&
+	       out->is_seen[TL_THP_LOCK];
+}
+
 static void say_share(struct tl_text *t, const struct tl_thp_work *w)
 {
 	const struct tl_thp *out = w->out;
@@ -435,22 +442,25 @@ static void say_share(struct tl_text *t, const struct tl_thp_work *w)
 
 		tl_text_printf(
 			t,
-			" Memory management makes %.0f %% of that (95 %% CI %.0f to %.0f %%), "
-			"at most %.0f %%. The largest part, %.0f %% or %s a step, is thread "
-			"%s (%lld) %s",
-			100 * out->share, 100 * out->share_low, 100 * out->share_high,
-			100 * out->share_high, 100 * out->mechanism_share[chief],
+			" Memory management makes %s%.0f %% of that (95 %% CI %.0f to %.0f "
+			"%%%s). The largest part, %.0f %% or %s a step, is thread %s (%lld) %s",
+			sees_all(out) ? "" : "at least ", 100 * out->share, 100 * out->share_low,
+			100 * out->share_high, sees_all(out) ? "" : " in what could be seen",
+			100 * out->mechanism_share[chief],
 			ms(each, sizeof(each), out->mechanism_share[chief] * out->excess_ns / slow),
 			out->thread, (long long)out->tid, mechanism_words(chief));
 		if (chief == TL_THP_LOCK)
 			say_spinning(t, w);
 		tl_text_puts(t, ".");
-	} else if ((out->is_seen[0] && out->is_seen[1] && out->is_seen[2]) || out->share >= 0.005) {
+	} else if (sees_all(out)) {
 		tl_text_printf(t,
 			       " What memory management is seen to do explains %.1f %% of that, at "
 			       "most %.1f %%.",
 			       100 * (out->share > 0 ? out->share : 0),
 			       100 * (out->share_high > 0 ? out->share_high : 0));
+	} else if (out->share >= 0.005) {
+		tl_text_printf(t, " What memory management is seen to do explains %.1f %% of that.",
+			       100 * out->share);
 	}
 }
 
