@@ -114,11 +114,13 @@ done
 } | tee "$out/traces.md"
 
 # ---- how cost grows ---------------------------------------------------------------------------------
+# row FILES MEGABYTES NAME: FILES is a trace, or a directory of them.
 row() {
-	local file=$1 megabytes=$2 cpu rss wall
+	local file=$1 megabytes=$2 cpu rss wall bytes
 
 	read -r cpu rss wall < <(once "$program" import -q -o "$out/scratch.db" "$file") || return 1
-	awk -v name="$3" -v file="$(stat -Lc %s "$file")" -v json="$megabytes" -v cpu="$cpu" -v rss="$rss" \
+	bytes=$(find -L "$file" -type f -printf '%s\n' | awk '{ n += $1 } END { print n }')
+	awk -v name="$3" -v file="$bytes" -v json="$megabytes" -v cpu="$cpu" -v rss="$rss" \
 		-v wall="$wall" -v db="$(stat -Lc %s "$out/scratch.db")" 'BEGIN {
 		printf "| %s | %.1f | %.2f | %.2f | %.0f | %.2f | %.1f |\n", name, file / 1e6, cpu,
 			cpu * 1000 / json, rss, wall, db / 1e6 }'
@@ -132,6 +134,15 @@ row() {
 		[ -s "$file" ] || python3 scripts/make_trace.py $mb "$file" || exit 1
 		row "$file" $mb 'JSON'
 		[ $mb -eq "$size" ] || rm -f "$file"
+	done
+	for count in 20 200; do
+		mkdir -p "$out/ranks"
+		[ -s "$out/trace-1.json" ] || python3 scripts/make_trace.py 1 "$out/trace-1.json" || exit 1
+		for ((rank = 0; rank < count; rank++)); do
+			sed "s/\"rank\": [0-9]*/\"rank\": $rank/" "$out/trace-1.json" >"$out/ranks/rank$rank.json"
+		done
+		row "$out/ranks" $count "JSON of $count ranks, a file each"
+		rm -rf "$out/ranks"
 	done
 	if [ "$size_gz" -gt 0 ]; then
 		file=$out/trace-$size_gz.json.gz
