@@ -301,6 +301,43 @@ def check_profilers(rng, folder):
     return good
 
 
+def check_hour(folder):
+    """An hour on perf's own clock: are its calls, mapped by snapshots, between the readings of the wall clock around them?"""
+    hour = os.path.join(root, 'hour')
+    marks = [tuple(map(int, line.split())) for line in open(os.path.join(hour, 'marks'))]
+    snapshots = gzip.open(os.path.join(hour, 'clocks.txt.gz'), 'rt').read().splitlines(True)
+    good = True
+    for what, kept in (('all snapshots', snapshots),
+                       ('two of them', [s for s in snapshots if s.split()[1] in ('begin', 'end')]),
+                       ('the first', [s for s in snapshots if s.split()[1] == 'begin'])):
+        with open(os.path.join(folder, 'clocks.txt'), 'w') as file:
+            file.writelines(kept)
+        case = os.path.join(folder, 'hour.db')
+        if os.path.exists(case):
+            os.unlink(case)
+        subprocess.run([program, 'import', '-q', '--no-symbols', '-o', case, os.path.join(hour, 'perf.data.gz'),
+                        os.path.join(folder, 'clocks.txt')], check=True)
+        db = sqlite3.connect(case)
+        method, residual, slope = db.execute(
+            "SELECT clock_method, clock_residual_ns, clock_slope FROM source WHERE importer = 'perf'").fetchone()
+        calls = db.execute('SELECT ts, ts + dur FROM syscall ORDER BY ts').fetchall()
+        db.close()
+        if what == 'the first':  # an hour away from it: not mapped by it, and not sure
+            print(f'# an hour, {what}: {method}, residual {residual}')
+            good &= method == 'assumed' and residual is None
+            continue
+        missed = [max(before - begin, end - after, 0) for (before, after), (begin, end) in zip(marks, calls)]
+        # as it would be had the clocks one rate
+        steady = [abs((1 - slope) * (begin - calls[0][0])) for begin, _ in calls]
+        third = len(missed) // 3
+        print(f'# an hour, {what}: drift {(slope - 1) * 1e6:+.3f} ppm, residual {residual} ns; {len(missed)} marks are missed '
+              f'by at most {max(missed[:third])}, {max(missed[third:-third])}, {max(missed[-third:])} ns in its thirds; '
+              f'without a drift it were {max(steady) / 1e3:.0f} us')
+        good &= method == 'anchored' and len(calls) == len(marks) == 300 and max(missed) <= residual < 1500
+        good &= max(steady) > 100 * residual
+    return good
+
+
 def main():
     rng = random.Random(seed)
     recordings = [Recording(name) for name in ('load', 'shells', 'files')]
@@ -326,6 +363,7 @@ def main():
                       f'{match["match_count"]} matches, second best {match["rival_ratio"]:.2f}')
         sleeps_agree = check_sleeps(folder)
         spans_match = check_spans(recordings, rng, folder)
+        hour_holds = check_hour(folder)
         tracers_match = check_tracers(recordings[0], rng, folder)
         profilers_match = check_profilers(rng, folder)
         shuffled = [one(recordings, rng, folder, True) for _ in range(max(cuts // 10, 5))]
@@ -343,6 +381,7 @@ def main():
                        ('spans of a profiler are matched with calls', spans_match),
                        ('calls that two tracers saw are matched, within the residual', tracers_match),
                        ('spans that two profilers saw are matched, but not at an even pace', profilers_match),
+                       ('an hour is mapped within the residual at its begin, middle and end', hour_holds),
                        ('shuffled names match nothing', not any(s[2] for s in shuffled))):
         print(f'{"ok" if good else "not ok"} - clocks: {what}')
     for recording, own, match, error, trouble in shuffled:
