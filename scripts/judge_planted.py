@@ -35,7 +35,7 @@ STEP_TOLERANCE = 2
 MIN_RIGHT = 0.95
 NOTHING = 3  # exit status: nothing to answer from
 
-Answer = collections.namedtuple('Answer', 'kind name steps cause verdict seconds')
+Answer = collections.namedtuple('Answer', 'kind name steps late cause verdict seconds')
 
 
 def has(program, command):
@@ -88,6 +88,17 @@ def episode(document, truth):
     return 'found' if begins and ends else 'elsewhere'
 
 
+def late_rank(document, truth):
+    """'right', 'wrong' or 'not told': of several ranks the cause is in rank 0, and the others wait; None: there is one."""
+    if truth.get('ranks', 1) < 2:
+        return None
+    rows = [row for row in document['rank_steps'] if truth['first_slow_step'] <= row['step'] <= truth['last_slow_step']]
+    told = [row['late_rank'] for row in rows if row['late_rank'] is not None]
+    if not truth['slow'] or len(told) < len(rows) / 2:
+        return 'not told'
+    return 'right' if told.count(0) > 0.8 * len(told) else 'wrong'
+
+
 def names_beside(folder):
     """The cases of testdata were recorded elsewhere: what names their addresses lies beside them."""
     top = os.path.dirname(os.path.normpath(folder))
@@ -104,18 +115,20 @@ def judge(program, folder, scratch):
     subprocess.run([program, 'import', '-o', case, *names_beside(folder), os.path.join(folder, 'case')],
                    check=True, stderr=subprocess.DEVNULL)
     try:
-        steps = episode(ask(program, 'steps', case), truth)
+        document = ask(program, 'steps', case)
+        steps, late = episode(document, truth), late_rank(document, truth)
         cause = answer(program, 'explain', case, 'causes', 'cause')
         verdict = answer(program, 'thp', case, 'verdict', 'verdict')
     finally:
         os.remove(case)
-    return Answer(truth['kind'], os.path.basename(os.path.normpath(folder)), steps, cause, verdict,
+    return Answer(truth['kind'], os.path.basename(os.path.normpath(folder)), steps, late, cause, verdict,
                   time.monotonic() - begin)
 
 
 def is_right(answer):
     causes, verdicts = EXPECTED[answer.kind]
-    return answer.steps in ('found', 'none'), answer.cause in causes, answer.verdict in verdicts
+    steps = answer.steps in ('found', 'none') and answer.late in (None, 'right')
+    return steps, answer.cause in causes, answer.verdict in verdicts
 
 
 def counted(values, right):
@@ -141,13 +154,13 @@ def print_cases(answers):
     print('\n| case | slow steps | first cause | thp | right | seconds |')
     print('|---|---|---|---|---|---|')
     for a in answers:
-        print(f'| {a.name} | {a.steps} | {a.cause} | {a.verdict} | {"yes" if all(is_right(a)) else "**no**"} '
+        print(f'| {a.name} | {a.steps}{f", late rank {a.late}" if a.late else ""} | {a.cause} | {a.verdict} | {"yes" if all(is_right(a)) else "**no**"} '
               f'| {a.seconds:.1f} |')
 
 
 def print_tap(answers):
     for a in answers:
-        print(f'# slow steps {a.steps}, first cause {a.cause}, thp {a.verdict}')
+        print(f'# slow steps {a.steps}{f", late rank {a.late}" if a.late else ""}, first cause {a.cause}, thp {a.verdict}')
         print(f'{"ok" if all(is_right(a)) else "not ok"} - planted: {a.name}')
 
 

@@ -18,7 +18,8 @@ cmdlines_before=$(cat $cmdlines)
 echo 1 >$cmdlines
 trap 'rm -rf $lab; echo "$cmdlines_before" >$cmdlines' EXIT
 trap 'exit 130' INT TERM
-[ $# -gt 0 ] || set -- compaction khugepaged lock storage stolen workers reclaim purge nothing harmless
+# lock-r2: of two ranks
+[ $# -gt 0 ] || set -- compaction khugepaged lock storage stolen workers reclaim purge nothing harmless lock-r2
 
 build_id() {
 	readelf -n "$1" | sed -n 's/.*Build ID: //p'
@@ -52,7 +53,11 @@ merge() {
 
 bad=0
 for kind; do
-	if scripts/record_planted.sh -o $lab -k "$kind" -s $seed -a "$arguments"; then
+	case $kind in
+	*-r[2-9]) ranks=${kind##*-r} ;;
+	*) ranks=1 ;;
+	esac
+	if scripts/record_planted.sh -o $lab -k "${kind%-r[2-9]}" -r "$ranks" -s $seed -a "$arguments"; then
 		python3 scripts/cut_planted.py "$lab/$kind-$seed" "$out/$kind" && merge "$out/$kind" &&
 			{
 				echo "shows: $(sed -n 's/.*"cause": "\(.*\)",/\1/p' "$out/$kind/job/truth.json")"

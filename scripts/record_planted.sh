@@ -2,11 +2,12 @@
 # record_planted.sh - records training jobs that go wrong in a known way, and accepts a recording only
 # when counters and a control run prove that the cause really was the cause.
 #
-#   scripts/record_planted.sh [-o FOLDER] [-k "KIND..."] [-s "SEED..."] [-a "ARGUMENT..."] [-n]
+#   scripts/record_planted.sh [-o FOLDER] [-k "KIND..."] [-s "SEED..."] [-r RANKS] [-a "ARGUMENT..."] [-n]
 #
-# Each case is FOLDER/KIND-SEED: case/ is what was recorded, for `traceloom import`; job/ with
+# Each case is FOLDER/KIND-SEED, or FOLDER/KIND-rRANKS-SEED where the job has several: case/ is what was recorded, for `traceloom import`; job/ with
 # truth.json and proof.csv, control/ and verdict.txt are what it is judged by. -a: arguments of trainload,
-# after those of the kind. -n: no recorder, to try a cause. Needs root, perf, gcc and python3. The
+# after those of the kind. -r: so many processes that meet after each step; the cause is in the first, and
+# the others wait for it. -n: no recorder, to try a cause. Needs root, perf, gcc and python3. The
 # machine's settings are put back at the end, however it ends.
 set -u
 cd "$(dirname "$0")/.." || exit 2
@@ -14,12 +15,14 @@ out=/tmp/cases
 kinds='compaction khugepaged lock storage stolen workers reclaim purge nothing harmless'
 seeds='1 2'
 recorder=yes
+ranks=1
 more=()
-while getopts o:k:s:a:n option; do
+while getopts o:k:s:a:r:n option; do
 	case $option in
 	o) out=$OPTARG ;;
 	k) kinds=$OPTARG ;;
 	s) seeds=$OPTARG ;;
+	r) ranks=$OPTARG ;;
 	a) read -ra more <<<"$OPTARG" ;;
 	n) recorder=no ;;
 	*) exit 2 ;;
@@ -150,7 +153,7 @@ run() {
 	# others together weigh no more than a hundredth of this
 	echo 262144 >$cpu_group/cpu.shares
 	job=("$out/bin/trainload" --kind "$kind" --seed "$seed" --scratch "$out/scratch"
-		--shared "$out/scratch/shared" "${arguments[@]}" "${more[@]}" "$@" "$folder")
+		--shared "$out/scratch/shared" --ranks "$ranks" "${arguments[@]}" "${more[@]}" "$@" "$folder")
 	start_companions
 	if [ "$recorder" = yes ] && [[ $folder != */control ]]; then
 		record "${folder%/*}/case" "${job[@]}"
@@ -168,13 +171,18 @@ in_cpu_group() {
 
 # record FOLDER JOB...: what the job writes is kept beside, and copied into the recording
 record() {
-	local folder=$1 dir
+	local folder=$1 dir rank added=()
 
 	shift
 	dir=$(dirname "$folder")
+	for ((rank = 0; rank < ranks; rank++)); do
+		added+=(--add "$dir/job/rank$rank.pt.trace.json")
+		# the others write the same times into theirs
+		[ "$rank" != 0 ] || added+=(--add "$dir/job/train.log")
+	done
 	in_cpu_group scripts/capture.sh -q -o "$folder" --clocks "$out/bin/traceloom-clocks" \
 		--max-size 512 --cpu --offcpu --thp --syscalls \
-		--add "$dir/job/rank0.pt.trace.json" --add "$dir/job/train.log" -- "$@" >"$dir/capture.out" 2>&1 &&
+		"${added[@]}" -- "$@" >"$dir/capture.out" 2>&1 &&
 		[ -s "$dir/job/rank0.pt.trace.json" ]
 }
 
@@ -182,6 +190,7 @@ record() {
 one() {
 	local dir=$out/$1-$2 control=()
 
+	[ "$ranks" = 1 ] || dir=$out/$1-r$ranks-$2
 	rm -rf "$dir"
 	mkdir -p "$dir"
 	prepare "$1" "$2"

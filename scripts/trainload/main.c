@@ -156,10 +156,14 @@ static void parse(struct options *o, int argc, char **argv)
 	draw_rest(o);
 }
 
-/* All ranks meet here; the last that comes lets the others go on. */
+/*
+ * All ranks meet here; the last that comes lets the others go on. To the trace it is what a collective on
+ * the device is: a kernel that runs from when this rank comes until all are there.
+ */
 static void barrier(struct job *job)
 {
 	struct shared *s = job->shared;
+	const int64_t launch_ns = 1000;
 	int64_t begin = now_ns(), end;
 	int generation = atomic_load(&s->generation);
 
@@ -172,7 +176,11 @@ static void barrier(struct job *job)
 		syscall(SYS_futex, &s->generation, FUTEX_WAIT, generation, NULL, NULL, 0);
 	end = now_ns();
 	job->part_ns[PART_BARRIER] += end - begin;
-	trace_span(job->trace, "user_annotation", "gloo:all_reduce", begin, end);
+	trace_span(job->trace, "user_annotation", "nccl:all_reduce", begin, end);
+	trace_launch(job->trace, begin, begin + launch_ns,
+		     "ncclDevKernel_AllReduce_Sum_f32_RING_LL", begin + launch_ns,
+		     end > begin + launch_ns ? end : begin + launch_ns);
+	job->device_free_ns = end;
 }
 
 static void checkpoint(struct job *job)

@@ -151,7 +151,7 @@ void trace_close(struct trace *t)
 	gethostname(host, sizeof(host) - 1);
 	fprintf(out,
 		"{\n  \"schemaVersion\": 1,\n  \"deviceProperties\": [{\"id\": %d, \"name\": \"Planned "
-		"Device\"}],\n  \"distributedInfo\": {\"backend\": \"gloo\", \"rank\": %d, "
+		"Device\"}],\n  \"distributedInfo\": {\"backend\": \"nccl\", \"rank\": %d, "
 		"\"world_size\": %d},\n  \"host_name\": \"%s\",\n  \"displayTimeUnit\": \"ms\",\n"
 		"  \"baseTimeNanoseconds\": %" PRId64 ",\n  \"traceEvents\": [\n  ",
 		t->rank, t->rank, t->ranks, host, base);

@@ -97,6 +97,12 @@ void job_prepare(struct job *job)
 		die("memory of the job");
 }
 
+/* Of several ranks one goes wrong, and the others wait for it. */
+static bool is_hit(const struct job *job)
+{
+	return job->rank == 0 && plant_is_at_work(job->shared);
+}
+
 /* Buffers that ask for huge pages begin where one can begin. */
 static char *buffer_map(const struct plant *plant)
 {
@@ -132,7 +138,7 @@ static NOINLINE void buffer_give_back(struct job *job, char *p)
 	size_t size = plant->buffer_bytes / (size_t)pieces;
 	int64_t begin = now_ns();
 
-	if (plant->keeps && plant_is_at_work(job->shared))
+	if (plant->keeps && is_hit(job))
 		job->kept[job->kept_count++] = p;
 	else
 		for (int i = 0; i < pieces; i++)
@@ -171,7 +177,7 @@ static NOINLINE void cache_use(struct job *job)
 	int64_t begin = now_ns();
 
 	/* The allocator gives back what it has cached, a run at a time, and gets it anew. */
-	for (size_t at = 0; plant_is_at_work(job->shared) && at < CACHE_BYTES; at += 16 * PAGE)
+	for (size_t at = 0; is_hit(job) && at < CACHE_BYTES; at += 16 * PAGE)
 		madvise(job->cache + at, 16 * PAGE, MADV_DONTNEED);
 	touch_pages(job->cache, CACHE_BYTES);
 	part_done(job, PART_PURGE, "cpu_op", "aten::resize_", begin);
@@ -211,7 +217,7 @@ static void layer(struct job *job, int number)
 	launch(job, number % 2 ? "planned_gemm_f32" : "planned_softmax_f32");
 	if (plant->purges)
 		cache_use(job);
-	if (plant->stores && number % STORE_EVERY == 0)
+	if (plant->stores && job->rank == 0 && number % STORE_EVERY == 0)
 		state_store(job);
 	buffer_give_back(job, p);
 }
