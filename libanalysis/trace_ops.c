@@ -5,12 +5,12 @@
  */
 #include "analysis.h"
 
-#include <regex.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "folded_text.h"
 #include "memory.h"
+#include "ranges.h"
 #include "source_ranks.h"
 #include "store.h"
 #include "trace_ops_names.h"
@@ -30,6 +30,13 @@ struct op_node {
 	uint64_t self_ns, count;
 };
 
+/* A name of the case as a frame: looked up and made safe once. */
+struct name_text {
+	int64_t name_id;
+	bool has_number; /* with that of an iteration */
+	uint32_t text;	 /* interned */
+};
+
 struct folding {
 	const struct tl_fold_ops_options *opt;
 	struct tl_folded *out;
@@ -37,67 +44,21 @@ struct folding {
 	struct op_node *nodes;
 	size_t node_count, node_capacity;
 	struct tl_index node_index;
+	struct name_text *names;
+	size_t name_count, name_capacity;
+	struct tl_index name_index;
+	struct tl_statement *tracks, *find_name; /* the former stands at the track that is walked */
+	struct tl_ranges ranges;		 /* asked for, in order */
 	struct span open[OPEN_MAX];
 	size_t open_count;
-	int64_t now; /* up to here the row is accounted for */
-	bool has_row;
-	int64_t track_id, id; /* of the row; id: of spans begun here and ended there */
+	int64_t now;  /* up to here the row is accounted for */
+	bool has_row; /* a span of the track was met */
+	int64_t id;   /* of spans begun here and ended there */
 	uint32_t root;
 	bool is_excluded; /* the row */
-	regex_t thread_pattern, *excludes;
-	bool has_thread_pattern;
-	size_t exclude_count;
+	struct tl_ops_patterns patterns;
 	struct tl_text row_text;
 };
-
-/* ---- patterns ---- */
-
-static int compile(regex_t *regex, const char *pattern, struct tl_error *err)
-{
-	int code = regcomp(regex, pattern, REG_EXTENDED | REG_NOSUB);
-	char why[200];
-
-	if (!code)
-		return TL_OK;
-	regerror(code, regex, why, sizeof(why));
-	return tl_fail(err, TL_USAGE, "'%s' is no regular expression: %s", pattern, why);
-}
-
-static int compile_patterns(struct folding *f, struct tl_error *err)
-{
-	const struct tl_fold_ops_options *opt = f->opt;
-	int ret = TL_OK;
-
-	f->excludes = tl_alloc(opt->exclude_count + 1, sizeof(*f->excludes), err);
-	if (!f->excludes)
-		return TL_NOMEM;
-	if (opt->thread_pattern) {
-		ret = compile(&f->thread_pattern, opt->thread_pattern, err);
-		f->has_thread_pattern = ret == TL_OK;
-	}
-	for (size_t i = 0; i < opt->exclude_count && ret == TL_OK; i++) {
-		ret = compile(&f->excludes[i], opt->exclude_patterns[i], err);
-		f->exclude_count += ret == TL_OK;
-	}
-	return ret;
-}
-
-static void release_patterns(struct folding *f)
-{
-	for (size_t i = 0; i < f->exclude_count; i++)
-		regfree(&f->excludes[i]);
-	free(f->excludes);
-	if (f->has_thread_pattern)
-		regfree(&f->thread_pattern);
-}
-
-static bool matches_exclude(const struct folding *f, const char *text)
-{
-	for (size_t i = 0; i < f->exclude_count; i++)
-		if (!regexec(&f->excludes[i], text, 0, NULL, 0))
-			return true;
-	return false;
-}
 
 /* ---- the tree ---- */
 
@@ -126,8 +87,9 @@ static int find_node(struct folding *f, uint32_t parent, uint32_t text, bool is_
 		.parent = parent,
 		.text = text,
 		.depth = is_root ? 0 : f->nodes[parent].depth + 1,
-		.is_excluded = !is_root && (f->nodes[parent].is_excluded ||
-					    matches_exclude(f, f->texts.strings[text].text)),
+		.is_excluded =
+			!is_root && (f->nodes[parent].is_excluded ||
+				     tl_ops_is_excluded(&f->patterns, f->texts.strings[text].text)),
 	};
 	return TL_OK;
 }
@@ -151,19 +113,9 @@ static int find_text_node(struct folding *f, uint32_t parent, const char *text, 
 /* How much of [from, to) is asked for. */
 static uint64_t inside(const struct folding *f, int64_t from, int64_t to)
 {
-	uint64_t sum = 0;
-
 	if (!f->opt->range_count)
 		return (uint64_t)to - (uint64_t)from;
-	for (size_t i = 0; i < f->opt->range_count; i++) {
-		const struct tl_time_range *r = &f->opt->ranges[i];
-		int64_t a = from > r->begin_ns ? from : r->begin_ns;
-		int64_t b = to < r->end_ns ? to : r->end_ns;
-
-		if (b > a)
-			sum += (uint64_t)b - (uint64_t)a;
-	}
-	return sum;
+	return (uint64_t)tl_ranges_inside_ns(&f->ranges, from, to);
 }
 
 /* Time from `now` to `ts` goes to the innermost open span; spans that end on the way are closed. */
@@ -197,60 +149,59 @@ static void finish_row(struct folding *f)
 
 /* ---- rows ---- */
 
-enum column {
-	COL_TRACK,
-	COL_ID,
-	COL_TS,
-	COL_DUR,
-	COL_NAME,
-	COL_CLASS,
-	COL_FLAGS,
-	COL_STEP,
-	COL_RANK,
-	COL_THREAD,
-	COL_TRACK_NAME,
-	COL_PROCESS,
-	COL_KEY_PID,
-	COL_KEY_TID,
-	COL_TID,
-	COL_KIND,
-	COL_DEVICE,
-	COL_STREAM
+enum track_column {
+	TRACK_ID,
+	TRACK_KIND,
+	TRACK_RANK,
+	TRACK_THREAD,
+	TRACK_NAME,
+	TRACK_PROCESS,
+	TRACK_KEY_PID,
+	TRACK_KEY_TID,
+	TRACK_TID,
+	TRACK_DEVICE,
+	TRACK_STREAM
 };
 
-static const char columns[] =
-	"track id ts dur name class flags step rank thread track_name process "
-	"key_pid key_tid tid kind device stream";
+static const char track_columns[] =
+	"track kind rank thread name process key_pid key_tid tid device stream";
+
+static const char tracks_sql[] =
+	"SELECT k.track_id AS track, k.kind AS kind, s.rank AS rank, m.text AS thread, k.name AS name, "
+	"k.process AS process, k.key_pid AS key_pid, k.key_tid AS key_tid, t.tid AS tid, k.device AS "
+	"device, k.stream AS stream FROM track k JOIN source s USING (source_id) LEFT JOIN thread t "
+	"USING (thread_id) LEFT JOIN string m ON m.string_id = t.name_id WHERE k.kind <> 'counter' AND "
+	"(?1 IS NULL OR s.rank = ?1) ORDER BY k.track_id";
 
 static int64_t number_or_none(struct tl_statement *st, int column)
 {
 	return tl_column_is_null(st, column) ? -1 : tl_column_i64(st, column);
 }
 
-/* The text of a row, and of its category if it is one of spans that are begun here and ended there. */
-static void describe_row(struct folding *f, struct tl_statement *st, const char **category,
-			 size_t *category_length)
+/* The text of the row, and of its category if it is one of spans that are begun here and ended there. */
+static void describe_row(struct folding *f, const char **category, size_t *category_length)
 {
-	struct tl_ops_row row = { .tid = number_or_none(st, COL_TID),
-				  .device = number_or_none(st, COL_DEVICE),
-				  .stream = number_or_none(st, COL_STREAM) };
+	struct tl_statement *st = f->tracks;
+	struct tl_ops_row row = { .tid = number_or_none(st, TRACK_TID),
+				  .device = number_or_none(st, TRACK_DEVICE),
+				  .stream = number_or_none(st, TRACK_STREAM) };
 	size_t length;
-	const char *kind = tl_column_text(st, COL_KIND, &length);
+	const char *kind = tl_column_text(st, TRACK_KIND, &length);
 
 	row.is_device = kind && !strcmp(kind, "device");
 	row.is_async = kind && !strcmp(kind, "async");
-	row.thread = tl_column_text(st, COL_THREAD, &row.thread_length);
-	row.name = tl_column_text(st, COL_TRACK_NAME, &row.name_length);
-	row.process = tl_column_text(st, COL_PROCESS, &row.process_length);
-	row.key_pid = tl_column_text(st, COL_KEY_PID, &row.key_pid_length);
-	row.key_tid = tl_column_text(st, COL_KEY_TID, &row.key_tid_length);
+	row.thread = tl_column_text(st, TRACK_THREAD, &row.thread_length);
+	row.name = tl_column_text(st, TRACK_NAME, &row.name_length);
+	row.process = tl_column_text(st, TRACK_PROCESS, &row.process_length);
+	row.key_pid = tl_column_text(st, TRACK_KEY_PID, &row.key_pid_length);
+	row.key_tid = tl_column_text(st, TRACK_KEY_TID, &row.key_tid_length);
 	f->row_text.length = 0;
 	tl_ops_row_text(&f->row_text, &row);
 	*category = row.is_async ? row.key_tid ? row.key_tid : "" : NULL;
 	*category_length = row.key_tid_length;
 }
 
-static int begin_row(struct folding *f, struct tl_statement *st, struct tl_error *err)
+static int begin_row(struct folding *f, int64_t id, struct tl_error *err)
 {
 	uint32_t root = UINT32_MAX;
 	const char *category;
@@ -260,17 +211,15 @@ static int begin_row(struct folding *f, struct tl_statement *st, struct tl_error
 
 	finish_row(f);
 	f->has_row = true;
-	f->track_id = tl_column_i64(st, COL_TRACK);
-	f->id = tl_column_i64(st, COL_ID);
+	f->id = id;
 	f->now = INT64_MIN;
-	describe_row(f, st, &category, &category_length);
+	describe_row(f, &category, &category_length);
 	if (f->row_text.failed)
 		return tl_fail(err, TL_NOMEM, "out of memory");
-	f->is_excluded =
-		f->has_thread_pattern &&
-		regexec(&f->thread_pattern, f->row_text.data ? f->row_text.data : "", 0, NULL, 0);
-	if (!tl_column_is_null(st, COL_RANK)) {
-		snprintf(rank, sizeof(rank), "rank %lld", (long long)tl_column_i64(st, COL_RANK));
+	f->is_excluded = !tl_ops_is_wanted(&f->patterns, f->row_text.data ? f->row_text.data : "");
+	if (!tl_column_is_null(f->tracks, TRACK_RANK)) {
+		snprintf(rank, sizeof(rank), "rank %lld",
+			 (long long)tl_column_i64(f->tracks, TRACK_RANK));
 		ret = find_text_node(f, root, rank, strlen(rank), true, &root, err);
 	}
 	if (ret == TL_OK)
@@ -290,6 +239,15 @@ static int begin_row(struct folding *f, struct tl_statement *st, struct tl_error
 
 /* ---- spans ---- */
 
+enum column { COL_ID, COL_TS, COL_DUR, COL_NAME, COL_CLASS, COL_FLAGS, COL_STEP };
+
+static const char columns[] = "id ts dur name class flags step";
+
+#define SPANS(id)                                                                       \
+	"SELECT " id " AS id, ts AS ts, dur AS dur, name_id AS name, class AS class, "  \
+	"flags AS flags, step AS step FROM slice WHERE track_id = ? AND flags & 1 = 0 " \
+	"ORDER BY " id ", ts, dur DESC, slice_id"
+
 /* What cannot be laid into a row, or would count time twice; counted. */
 static bool is_left_out(struct folding *f, struct tl_statement *st)
 {
@@ -308,13 +266,68 @@ static bool is_left_out(struct folding *f, struct tl_statement *st)
 	return true;
 }
 
+static int read_name(struct folding *f, int64_t name_id, bool has_number, uint32_t *id,
+		     struct tl_error *err)
+{
+	struct tl_statement *st = f->find_name;
+	struct tl_text safe = { 0 };
+	size_t len = 0;
+	const char *name;
+	int ret;
+
+	tl_bind_i64(st, 1, name_id);
+	ret = tl_statement_step(st, err);
+	if (ret > 0) {
+		name = tl_column_text(st, 0, &len);
+		if (!has_number)
+			len = tl_ops_name_length(name ? name : "", name ? len : 0);
+		tl_native_plain(&safe, name ? name : "", name ? len : 0);
+		ret = safe.failed ? tl_fail(err, TL_NOMEM, "out of memory")
+				  : tl_intern(&f->texts, safe.data ? safe.data : "", safe.length,
+					      id, err);
+	} else if (ret == 0) {
+		ret = tl_fail(err, TL_STORE, "the text %lld is not there: damaged",
+			      (long long)name_id);
+	}
+	tl_statement_reset(st);
+	tl_text_release(&safe);
+	return ret;
+}
+
+static int find_name(struct folding *f, int64_t name_id, bool has_number, uint32_t *text,
+		     struct tl_error *err)
+{
+	uint64_t hash = tl_hash_u64((uint64_t)name_id, has_number);
+	size_t probe = 0;
+	int64_t found;
+	int ret;
+
+	while ((found = tl_index_find(&f->name_index, hash, &probe)) >= 0) {
+		if (f->names[found].name_id == name_id &&
+		    f->names[found].has_number == has_number) {
+			*text = f->names[found].text;
+			return TL_OK;
+		}
+	}
+	ret = read_name(f, name_id, has_number, text, err);
+	if (ret == TL_OK)
+		ret = tl_grow(&f->names, &f->name_capacity, f->name_count + 1, err);
+	if (ret == TL_OK)
+		ret = tl_index_add(&f->name_index, hash, (uint32_t)f->name_count, err);
+	if (ret == TL_OK)
+		f->names[f->name_count++] = (struct name_text) { name_id, has_number, *text };
+	return ret;
+}
+
 static int find_span_node(struct folding *f, struct tl_statement *st, int64_t end, uint32_t *node,
 			  struct tl_error *err)
 {
-	size_t len, depth;
-	const char *name = tl_column_text(st, COL_NAME, &len);
 	int64_t class_ = tl_column_i64(st, COL_CLASS);
-	bool is_annotation = class_ == TL_SLICE_ANNOTATION || class_ == TL_SLICE_OTHER;
+	bool has_number = class_ != TL_SLICE_ANNOTATION && class_ != TL_SLICE_OTHER &&
+			  tl_column_is_null(st, COL_STEP);
+	uint32_t text;
+	size_t depth;
+	int ret;
 
 	/* the caller is the innermost span that holds all of it; one that ends earlier overlaps only */
 	for (depth = f->open_count; depth && f->open[depth - 1].end < end; depth--)
@@ -322,9 +335,8 @@ static int find_span_node(struct folding *f, struct tl_statement *st, int64_t en
 	*node = depth ? f->open[depth - 1].node : f->root;
 	if (f->opt->max_depth && f->nodes[*node].depth >= f->opt->max_depth)
 		return TL_OK;
-	if (is_annotation || !tl_column_is_null(st, COL_STEP))
-		len = tl_ops_name_length(name ? name : "", name ? len : 0);
-	return find_text_node(f, *node, name ? name : "", name ? len : 0, false, node, err);
+	ret = find_name(f, tl_column_i64(st, COL_NAME), has_number, &text, err);
+	return ret < 0 ? ret : find_node(f, *node, text, false, node, err);
 }
 
 static void count_span(struct folding *f, int64_t ts, int64_t end, uint32_t node)
@@ -358,9 +370,8 @@ static int add_span(struct folding *f, struct tl_statement *st, struct tl_error 
 		f->out->suspect_count++;
 		return TL_OK;
 	}
-	if (!f->has_row || tl_column_i64(st, COL_TRACK) != f->track_id ||
-	    tl_column_i64(st, COL_ID) != f->id)
-		ret = begin_row(f, st, err);
+	if (!f->has_row || tl_column_i64(st, COL_ID) != f->id)
+		ret = begin_row(f, tl_column_i64(st, COL_ID), err);
 	if (ret < 0)
 		return ret;
 	if (f->is_excluded) {
@@ -459,30 +470,43 @@ static int make_lines(struct folding *f, struct tl_error *err)
 
 /* ---- the question ---- */
 
-/* Rows of the system and of devices are walked along the index; the others are few. */
-#define SPANS(id, kinds)                                                                           \
-	"SELECT a.track_id AS track, " id " AS id, a.ts AS ts, a.dur AS dur, n.text AS name, "     \
-	"a.class AS class, a.flags AS flags, a.step AS step, s.rank AS rank, m.text AS thread, "   \
-	"k.name AS track_name, k.process AS process, k.key_pid AS key_pid, k.key_tid AS key_tid, " \
-	"t.tid AS tid, k.kind AS kind, k.device AS device, k.stream AS stream FROM slice a JOIN "  \
-	"track k USING (track_id) JOIN source s USING (source_id) JOIN string n ON n.string_id = " \
-	"a.name_id LEFT JOIN thread t USING (thread_id) LEFT JOIN string m ON m.string_id = "      \
-	"t.name_id WHERE k.kind " kinds                                                            \
-	" 'async' AND a.flags & 1 = 0 AND (?1 IS NULL OR s.rank = "                                \
-	"?1) ORDER BY a.track_id, " id ", a.ts, a.dur DESC, a.slice_id"
-
-static int walk(struct folding *f, struct tl_store *store, const char *sql, struct tl_error *err)
+/* The track that f->tracks stands at, by one of two statements. */
+static int walk_track(struct folding *f, struct tl_statement *spans[2], struct tl_error *err)
 {
-	struct tl_statement *st;
-	int ret = tl_statement_open(&st, store, sql, columns, err);
+	size_t length;
+	const char *kind = tl_column_text(f->tracks, TRACK_KIND, &length);
+	struct tl_statement *st = spans[kind && !strcmp(kind, "async")];
+	int ret = TL_OK;
 
-	if (ret < 0)
-		return ret;
-	if (f->opt->has_rank)
-		tl_bind_i64(st, 1, f->opt->rank);
+	f->has_row = false;
+	tl_bind_i64(st, 1, tl_column_i64(f->tracks, TRACK_ID));
 	while (ret >= 0 && (ret = tl_statement_step(st, err)) > 0)
 		ret = add_span(f, st, err);
-	tl_statement_close(st);
+	tl_statement_reset(st);
+	finish_row(f);
+	return ret;
+}
+
+static int walk(struct folding *f, struct tl_store *store, struct tl_error *err)
+{
+	struct tl_statement *spans[2] = { NULL, NULL };
+	int ret = tl_statement_open(&f->tracks, store, tracks_sql, track_columns, err);
+
+	if (ret == TL_OK)
+		ret = tl_statement_open(&f->find_name, store,
+					"SELECT text FROM string WHERE string_id = ?", "text", err);
+	if (ret == TL_OK)
+		ret = tl_statement_open(&spans[0], store, SPANS("NULL"), columns, err);
+	if (ret == TL_OK)
+		ret = tl_statement_open(&spans[1], store, SPANS("external_id"), columns, err);
+	if (ret == TL_OK && f->opt->has_rank)
+		tl_bind_i64(f->tracks, 1, f->opt->rank);
+	while (ret >= 0 && (ret = tl_statement_step(f->tracks, err)) > 0)
+		ret = walk_track(f, spans, err);
+	tl_statement_close(spans[0]);
+	tl_statement_close(spans[1]);
+	tl_statement_close(f->find_name);
+	tl_statement_close(f->tracks);
 	return ret;
 }
 
@@ -520,13 +544,16 @@ static int fail_empty(const struct folding *f, struct tl_store *store, struct tl
 
 static int fold(struct folding *f, struct tl_store *store, struct tl_error *err)
 {
-	int ret = compile_patterns(f, err);
+	const struct tl_fold_ops_options *opt = f->opt;
+	int ret = tl_ops_patterns_open(&f->patterns, opt->thread_pattern, opt->exclude_patterns,
+				       opt->exclude_count, err);
 
+	for (size_t i = 0; i < opt->range_count && ret == TL_OK; i++)
+		ret = tl_ranges_add(&f->ranges, opt->ranges[i].begin_ns, opt->ranges[i].end_ns,
+				    err);
+	tl_ranges_settle(&f->ranges);
 	if (ret == TL_OK)
-		ret = walk(f, store, SPANS("NULL", "<>"), err);
-	if (ret == TL_OK)
-		ret = walk(f, store, SPANS("a.external_id", "="), err);
-	finish_row(f);
+		ret = walk(f, store, err);
 	if (ret == TL_OK)
 		ret = make_lines(f, err);
 	if (ret == TL_OK && !f->out->line_count)
@@ -552,8 +579,11 @@ int tl_fold_ops(struct tl_store *store, const struct tl_fold_ops_options *opt,
 	snprintf(out->event, sizeof(out->event), "profiler spans, %s",
 		 opt->weight == TL_WEIGHT_COUNT ? "by number" : "self time");
 	ret = fold(f, store, err);
-	release_patterns(f);
+	tl_ops_patterns_release(&f->patterns);
 	tl_text_release(&f->row_text);
+	tl_ranges_release(&f->ranges);
+	free(f->names);
+	tl_index_release(&f->name_index);
 	free(f->nodes);
 	tl_index_release(&f->node_index);
 	tl_interner_release(&f->texts);

@@ -4,6 +4,7 @@
  */
 #include "trace_ops_names.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -115,4 +116,58 @@ size_t tl_ops_name_length(const char *name, size_t length)
 		if (ends_with_word(name, at, words[i]))
 			return at;
 	return length;
+}
+
+/* ---- what is asked for ---- */
+
+static int compile(regex_t *regex, const char *pattern, struct tl_error *err)
+{
+	int code = regcomp(regex, pattern, REG_EXTENDED | REG_NOSUB);
+	char why[200];
+
+	if (!code)
+		return TL_OK;
+	regerror(code, regex, why, sizeof(why));
+	return tl_fail(err, TL_USAGE, "'%s' is no regular expression: %s", pattern, why);
+}
+
+int tl_ops_patterns_open(struct tl_ops_patterns *p, const char *thread, const char *const *excludes,
+			 size_t exclude_count, struct tl_error *err)
+{
+	int ret = TL_OK;
+
+	p->excludes = tl_alloc(exclude_count + 1, sizeof(*p->excludes), err);
+	if (!p->excludes)
+		return TL_NOMEM;
+	if (thread) {
+		ret = compile(&p->thread, thread, err);
+		p->has_thread = ret == TL_OK;
+	}
+	for (size_t i = 0; i < exclude_count && ret == TL_OK; i++) {
+		ret = compile(&p->excludes[i], excludes[i], err);
+		p->exclude_count += ret == TL_OK;
+	}
+	return ret;
+}
+
+void tl_ops_patterns_release(struct tl_ops_patterns *p)
+{
+	for (size_t i = 0; i < p->exclude_count; i++)
+		regfree(&p->excludes[i]);
+	free(p->excludes);
+	if (p->has_thread)
+		regfree(&p->thread);
+}
+
+bool tl_ops_is_wanted(const struct tl_ops_patterns *p, const char *row)
+{
+	return !p->has_thread || !regexec(&p->thread, row, 0, NULL, 0);
+}
+
+bool tl_ops_is_excluded(const struct tl_ops_patterns *p, const char *frame)
+{
+	for (size_t i = 0; i < p->exclude_count; i++)
+		if (!regexec(&p->excludes[i], frame, 0, NULL, 0))
+			return true;
+	return false;
 }

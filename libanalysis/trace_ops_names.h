@@ -1,8 +1,10 @@
 /*
- * trace_ops_names.h - private: what the frames of folded spans are called.
+ * trace_ops_names.h - private: what the frames of folded spans are called, and which are asked for.
  */
 #ifndef TL_TRACE_OPS_NAMES_H
 #define TL_TRACE_OPS_NAMES_H
+
+#include <regex.h>
 
 #include "memory.h"
 
@@ -25,5 +27,18 @@ void tl_ops_row_text(struct tl_text *out, const struct tl_ops_row *row);
  * "step", "iteration" or "iter" is a part of the name: layer_12.
  */
 size_t tl_ops_name_length(const char *name, size_t length);
+
+struct tl_ops_patterns {
+	regex_t thread, *excludes;
+	bool has_thread;
+	size_t exclude_count;
+};
+
+/* `thread`: rows whose text matches are wanted; NULL all. To be released also after a failure. */
+int tl_ops_patterns_open(struct tl_ops_patterns *patterns, const char *thread,
+			 const char *const *excludes, size_t exclude_count, struct tl_error *err);
+void tl_ops_patterns_release(struct tl_ops_patterns *patterns);
+bool tl_ops_is_wanted(const struct tl_ops_patterns *patterns, const char *row);
+bool tl_ops_is_excluded(const struct tl_ops_patterns *patterns, const char *frame);
 
 #endif
