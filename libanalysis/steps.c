@@ -449,9 +449,12 @@ static size_t write_regressions(struct tl_text *t, const struct tl_steps_series 
 
 		if (!is_regression(e) || !is_sure(e))
 			continue;
-		tl_text_printf(t, "%s%s: steps %lld-%lld are slower", told++ ? "; " : "", x->kind,
+		tl_text_printf(t, "%s%s: steps %lld-%lld", told++ ? "; " : "", x->kind,
 			       (long long)tl_step_first(&s->steps[x->first]),
 			       (long long)s->steps[x->last].number);
+		if (s->steps[x->last].number < tl_step_first(&s->steps[x->first]))
+			tl_text_puts(t, ", numbers beginning anew between them,");
+		tl_text_puts(t, " are slower");
 		if (x->has_tests && isfinite(x->effect_ratio))
 			tl_text_printf(t, " by %.1f %% (95 %% CI %.1f to %.1f %%)",
 				       100 * x->effect_ratio, 100 * x->effect_low_ratio,
