@@ -568,6 +568,18 @@ static void what_was_lost_is_not_taken_for_nothing(void **state)
 	assert_non_null(strstr(thp.text, "lost records in 15 of 16 slow steps"));
 }
 
+/* What was seen of it is enough, whatever else was lost. */
+static void losses_do_not_unmake_what_was_seen(void **state)
+{
+	(void)state;
+	make_case(spin_in_collapses, HAS_ALL);
+	losses_in(SLOW_FIRST, SLOW_LAST + 1);
+	judge();
+	assert_int_equal(thp.answer, TL_THP_IS_CONFIRMED);
+	assert_true(thp.share > 0.78 && thp.share < 0.82);
+	assert_non_null(strstr(thp.text, "at least 80 %"));
+}
+
 static void a_loss_here_and_there_changes_no_verdict(void **state)
 {
 	(void)state;
@@ -657,6 +669,7 @@ int main(void)
 		CASE(a_step_that_is_far_slower_is_set_apart),
 		CASE(checkpoints_are_laid_over_each_other),
 		CASE(what_was_lost_is_not_taken_for_nothing),
+		CASE(losses_do_not_unmake_what_was_seen),
 		CASE(a_loss_here_and_there_changes_no_verdict),
 		CASE(one_checkpoint_is_no_epoch),
 		CASE(slow_steps_that_were_not_recorded_are_not_observable),
