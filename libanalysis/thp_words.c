@@ -200,6 +200,12 @@ static int find_missing(struct tl_thp_work *w, struct tl_error *err)
 	    w->view.sample_count < FEW_SAMPLES * w->n)
 		miss(&l, "enough samples: there are fewer than five of the thread in a step",
 		     PERF " -e cpu-clock/freq=997/");
+	if (w->view.lossy_slow_count)
+		miss(&l,
+		     "what the recorder lost in slow steps: larger buffers, and no more events than "
+		     "are needed",
+		     PERF " -m 64M -e sched:sched_switch -e sched:sched_waking -e "
+			  "cpu-clock/freq=199/");
 	return l.status;
 }
 
