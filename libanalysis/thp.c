@@ -447,10 +447,11 @@ static void tell_answer(const struct tl_thp_work *w)
 {
 	const struct tl_thp_model *m = &w->model;
 	struct tl_thp *out = w->out;
-	/* what was seen counts, even where not all of it could be */
+	/* what was seen counts, even where not all could be; but nothing seen is then no zero */
 	bool is_judged = m->verdict != TL_THP_NO_SLOW_STEPS &&
 			 m->verdict != TL_THP_FEW_BASELINE_STEPS &&
-			 (w->steps.sees & MECHANISMS || m->share > 0);
+			 ((w->steps.sees & MECHANISMS) == MECHANISMS || m->share > 0 ||
+			  (m->verdict == TL_THP_NO_ACTIVITY && w->steps.sees & MECHANISMS));
 	double excess[] = { m->direct_excess, m->stolen_excess, m->lock_excess };
 
 	static const unsigned flags[] = { TL_THP_SEES_DIRECT, TL_THP_SEES_STOLEN,
