@@ -87,8 +87,10 @@ def wrong_sums(case, document):
     trouble = []
     db = sqlite3.connect(case)
     thread = thread_of(db, document)
-    waits = db.execute("SELECT ts, ts + dur FROM thread_state WHERE thread_id = ? AND state = 'runnable' AND dur > 0",
-                       (thread,)).fetchall()
+    # what a thread was last seen in lasted until the recording ended
+    waits = db.execute("SELECT z.ts, coalesce(z.ts + z.dur, s.last_ts) FROM thread_state z JOIN source s USING "
+                       "(source_id) WHERE z.thread_id = ?1 AND z.state = 'runnable' AND (z.dur > 0 OR z.dur IS NULL "
+                       'AND z.ts = (SELECT max(ts) FROM thread_state WHERE thread_id = ?1))', (thread,)).fetchall()
     for begin, step in steps.items():
         end = begin + step['duration']
         total = sum(step['parts'].values())
