@@ -279,7 +279,7 @@ static void tell_result(const struct collapse_options *opt, const struct tl_fold
 	add_count(
 		&note, f->repeated_count,
 		"left out, because they repeat or sum up others: annotations on devices, overlaps");
-	add_count(&note, f->suspect_count, "left out, because they last too long to be true");
+	add_count(&note, f->suspect_count, "left out, because they last, or nest, beyond belief");
 	add_count(&note, f->excluded_count, "left out as asked");
 	add_count(&note, f->rule_lost_count, "lost by the rules of --compat");
 	add_count(&note, f->below_min_count,

@@ -779,7 +779,7 @@ struct tl_folded {
 	uint64_t excluded_thread_count, excluded_side_count, excluded_frame_count;
 	uint64_t rule_lost_count; /* compat: what the program to be compatible with loses */
 	uint64_t lost_count;	  /* samples the recorder lost (all events) */
-	/* spans: repeated on a device or summed up by the profiler, longer than a day */
+	/* spans: repeated on a device or summed up by the profiler; longer than a day, or too deep */
 	uint64_t repeated_count, suspect_count;
 	bool is_sampled;	  /* a sampled tracepoint: counts are estimates */
 	bool lacks_inlines;	  /* inlined functions were to be shown, and the case has none */

@@ -542,19 +542,28 @@ static int answer_wall_clock(struct loading *l, struct tl_error *err)
 {
 	const char *because = "no source";
 	bool is_exact = l->info->source_count > 0;
+	int64_t tracks;
+	char sql[80];
+	int ret;
 
-	for (size_t i = 0; i < l->info->source_count; i++) {
+	for (size_t i = 0; i < l->info->source_count && is_exact; i++) {
 		const struct tl_info_source *s = &l->info->sources[i];
 
-		if (strcmp(s->clock_method, "assumed") == 0 && is_exact) {
-			is_exact = false;
-			because =
-				s->sample_count
-					? "a source's time is only assumed from its file date: "
-					  "record with -k CLOCK_MONOTONIC"
-					: "a log's date is only assumed from its file date: record "
-					  "with 'strace -ttt', or import it with --date";
-		}
+		if (strcmp(s->clock_method, "assumed") != 0)
+			continue;
+		is_exact = false;
+		snprintf(sql, sizeof(sql), "SELECT count(*) FROM track WHERE source_id = %lld",
+			 (long long)s->source_id);
+		ret = tl_store_value(l->store, sql, 0, &tracks, err);
+		if (ret < 0)
+			return ret;
+		because = tracks ? "a trace does not say from when its times count: assumed from "
+				   "the date of its file, or the time in its name"
+			  : s->sample_count
+				  ? "a source's time is only assumed from its file date: "
+				    "record with -k CLOCK_MONOTONIC"
+				  : "a log's date is only assumed from its file date: record "
+				    "with 'strace -ttt', or import it with --date";
 	}
 	return add_answer(l, "wall clock time", is_exact,
 			  is_exact ? "every clock is mapped" : because, err);
