@@ -38,6 +38,36 @@ static bool load(struct captured *c, const char *path)
 	return is_loaded;
 }
 
+/* Two containers may have the same numbers: then nothing is sure. */
+static int load_pid_map(struct captured *c, const char *path, struct tl_error *err)
+{
+	const size_t size_max = 1 << 20; /* ten thousands of threads */
+	struct tl_error ignored = { 0 };
+	struct tl_input *folder = NULL;
+	int ret = tl_input_open(&folder, path, err);
+
+	for (size_t i = 0; i < c->capture.file_count && ret == TL_OK; i++) {
+		const struct tl_capture_file *f = &c->capture.files[i];
+		struct tl_input *in = NULL;
+		const uint8_t *data;
+		size_t length;
+
+		if (strcmp(f->role, "process-threads") != 0)
+			continue;
+		if (tl_input_open_beside(&in, folder, f->path, &ignored) == TL_OK &&
+		    tl_input_window(in, 0, size_max, &data, &length, &ignored) == TL_OK)
+			ret = tl_pid_map_add(&c->pid_map, (const char *)data, length, err);
+		tl_input_close(in);
+	}
+	tl_input_close(folder);
+	if (ret == TL_USAGE) {
+		tl_pid_map_release(&c->pid_map);
+		memset(err, 0, sizeof(*err));
+		ret = TL_OK;
+	}
+	return ret;
+}
+
 int captured_open(struct captured *c, const char *path, struct tl_error *err)
 {
 	struct tl_text cache = { 0 };
@@ -50,7 +80,7 @@ int captured_open(struct captured *c, const char *path, struct tl_error *err)
 			tl_text_printf(&cache, "%s/%s", path, c->capture.files[i].path);
 	c->cache = cache.data;
 	c->path = tl_strdup_n(path, strlen(path), err);
-	if (c->path && !cache.failed)
+	if (c->path && !cache.failed && load_pid_map(c, path, err) == TL_OK)
 		return 1;
 	captured_close(c);
 	return tl_fail(err, TL_NOMEM, "out of memory");
@@ -59,6 +89,7 @@ int captured_open(struct captured *c, const char *path, struct tl_error *err)
 void captured_close(struct captured *c)
 {
 	tl_capture_release(&c->capture);
+	tl_pid_map_release(&c->pid_map);
 	free(c->path);
 	free(c->cache);
 }
@@ -90,6 +121,21 @@ bool captured_is_for_people(const struct captured *c, const char *entry)
 			return true;
 	}
 	return false;
+}
+
+struct tl_pid_map *captured_pid_map(struct captured *c, const struct tl_importer *importer,
+				    const char *path)
+{
+	/* a profiler asks for its own number; who records from outside knows those of the host */
+	static const char *const profilers[] = { "torch", "ascend", "ascend-db" };
+	const struct tl_capture_file *f = c && c->pid_map.count ? find_file(c, path) : NULL;
+
+	if (!f || strcmp(f->role, "added") != 0)
+		return NULL;
+	for (size_t i = 0; i < sizeof(profilers) / sizeof(profilers[0]); i++)
+		if (!strcmp(importer->name, profilers[i]))
+			return &c->pid_map;
+	return NULL;
 }
 
 static int tell(struct tl_sink *sink, const char *key, const char *value, struct tl_error *err)

@@ -37,8 +37,8 @@ struct walk {
 	const char **caches;
 	struct tl_archive **archives;
 	size_t cache_count, archive_count;
-	struct tl_pid_map pid_map;	 /* empty: numbers stay as they are */
-	const struct captured *captured; /* the recorded folder that is being walked; NULL: none */
+	struct tl_pid_map pid_map; /* empty: numbers stay as they are */
+	struct captured *captured; /* the recorded folder that is being walked; NULL: none */
 };
 
 /* The library knows of a trouble, the command of the option that helps. */
@@ -311,6 +311,7 @@ static int import_source(struct walk *walk, struct tl_input *in, struct tl_input
 	struct tl_writer *writer = NULL;
 	struct progress progress;
 	struct tl_pid_map_sink turned;
+	struct tl_pid_map *map;
 	struct tally tally;
 	int ret;
 
@@ -336,10 +337,13 @@ static int import_source(struct walk *walk, struct tl_input *in, struct tl_input
 	}
 	progress_begin(&progress, description.path);
 	import_options.progress_payload = &progress;
-	tl_pid_map_sink_init(&turned, &walk->pid_map, &tally.sink);
-	ret = tl_import(importer, in, &import_options,
-			walk->pid_map.count ? &turned.sink : &tally.sink, &result, err);
-	if (ret == TL_OK && walk->pid_map.count)
+	map = walk->pid_map.count ? &walk->pid_map
+				  : captured_pid_map(walk->captured, importer, path);
+	if (map)
+		tl_pid_map_sink_init(&turned, map, &tally.sink);
+	ret = tl_import(importer, in, &import_options, map ? &turned.sink : &tally.sink, &result,
+			err);
+	if (ret == TL_OK && map)
 		ret = tl_pid_map_sink_finish(&turned, err);
 	if (ret == TL_OK && signals_stopped())
 		ret = tl_fail(err, TL_STOPPED, "stopped");
@@ -514,7 +518,7 @@ static int import_members(struct walk *walk, const char *path, int depth, struct
 /* A folder that capture.sh recorded: its manifest says what is in it. */
 static int import_folder(struct walk *walk, const char *path, int depth, struct tl_error *err)
 {
-	const struct captured *outer = walk->captured;
+	struct captured *outer = walk->captured;
 	struct captured captured;
 	int ret = captured_open(&captured, path, err);
 

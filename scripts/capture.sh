@@ -82,7 +82,8 @@ Files in the folder:
   perf.data         what perf recorded; perf.err what it said
   strace.log        what strace recorded; strace.err what it said
   system.log        /proc/vmstat, pressure, meminfo, buddyinfo, settings of memory, once an interval
-  process/          status, maps, numa_maps of each process, at the begin and at the end
+  process/          status, maps, numa_maps of each process, at the begin and at the end; the numbers
+                    of its threads inside a container, by which its own traces are joined
   dmesg.txt         what the kernel logged meanwhile; dmesg-before.txt what it had before
   capture.log       what this program said
   output.log        what COMMAND printed (--keep-output)
@@ -791,7 +792,17 @@ keep_process() { # WHEN
 			fi
 			[ ! -f "$dir/$kept" ] || recorded "process-$file" "$kept"
 		done
+		keep_numbers "$pid"
+		[ "$1" = begin ] || [ ! -f "$dir/process/$pid.threads" ] ||
+			recorded process-threads "process/$pid.threads"
 	done
+}
+
+# Which number a thread has inside its container: what the job writes, like a profiler's trace, has these.
+keep_numbers() { # PID
+	cat "$dir/process/$1.threads" "/proc/$1/task"/*/status 2>/dev/null |
+		awk '$1 == "NSpid:" && NF > 2 { print $1, $2, $NF }' | sort -u >"$work/threads"
+	[ ! -s "$work/threads" ] || mv "$work/threads" "$dir/process/$1.threads"
 }
 
 kernel_log() {
@@ -979,6 +990,7 @@ keep_status() {
 		fi
 		{ cat "/proc/$pid/status" >"$work/status"; } 2>/dev/null && [ -s "$work/status" ] &&
 			mv "$work/status" "$dir/process/$pid.status.end"
+		keep_numbers "$pid"
 	done
 }
 

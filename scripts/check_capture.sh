@@ -170,6 +170,41 @@ lines"/*-manifest.json >found
 	grep -q 'not recorded: one: it cannot be copied' err || cat err
 } | verdict 'files of one name are all added, and nothing is overwritten'
 
+# A profiler inside of a container knows only the numbers that its threads have there.
+if unshare --fork --pid true 2>/dev/null && command -v sqlite3 >/dev/null; then
+	cat >inside <<-'END'
+		#!/bin/sh
+		# inside FOLDER: writes a trace under the number that it has here
+		printf '{"schemaVersion": 1, "deviceProperties": [], "traceEvents": [{"ph": "X", "cat": "cpu_op",
+			"name": "aten::mm", "pid": %s, "tid": %s, "ts": %s000000.0, "dur": 5000.0}]}\n' $$ $$ "$(date +%s)" >"$1"
+		sleep 4
+	END
+	chmod +x inside
+	for jobs in one two; do
+		{
+			for job in 1 2; do
+				[ $jobs = two ] || [ $job = 1 ] || break
+				unshare --fork --pid sh -c "true; ./inside $jobs-$job.json; true" &
+			done
+			sleep 0.7
+			pids=$(grep -l "^Name:.inside" /proc/[0-9]*/status | sed 's,/proc/,,; s,/status,,' | sort -n | paste -sd, -)
+			expect 0 "$capture" --no-perf -q -d 1 -o contained-$jobs -p "$pids" --add $jobs-1.json
+			expect 0 "$program" import -q -o $jobs.db contained-$jobs
+			found=$(sql $jobs.db "SELECT DISTINCT t.tid FROM track JOIN thread t USING (thread_id)")
+			if [ $jobs = one ]; then
+				[ "$found" = "$pids" ] || echo "the trace is of thread $found, which is $pids outside"
+				[ "$(sql one.db "SELECT inner_pid FROM process WHERE pid = $pids")" = 2 ] ||
+					sql one.db 'SELECT pid, inner_pid FROM process'
+			else # both are called the same inside: nothing is sure
+				[ "$found" = 2 ] || echo "the trace is of thread $found; outside are $pids"
+			fi
+			wait
+		} 2>&1 | verdict "a trace from inside $jobs container(s) joins the threads outside, if that is sure"
+	done
+else
+	echo 'ok - containers # SKIP no pid namespaces, or no sqlite3'
+fi
+
 # ---- it ends, whatever happens ------------------------------------------------------------------------
 {
 	started=$SECONDS
