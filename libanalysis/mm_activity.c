@@ -36,6 +36,9 @@ static const struct {
 	{ "mm_compaction_kcompactd_wake", POINT_KCOMPACTD_WAKE },
 	{ "mm_vmscan_direct_reclaim_begin", POINT_RECLAIM_BEGIN },
 	{ "mm_vmscan_direct_reclaim_end", POINT_RECLAIM_END },
+	/* the limit of a control group does the same to the thread; never inside of the other */
+	{ "mm_vmscan_memcg_reclaim_begin", POINT_RECLAIM_BEGIN },
+	{ "mm_vmscan_memcg_reclaim_end", POINT_RECLAIM_END },
 	{ "mm_vmscan_kswapd_wake", POINT_KSWAPD_WAKE },
 	{ "mm_vmscan_kswapd_sleep", POINT_KSWAPD_SLEEP },
 	{ "mm_collapse_huge_page_isolate", POINT_ISOLATE },

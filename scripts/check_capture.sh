@@ -285,6 +285,21 @@ fi
 	expect 0 "$program" import -q -o whole.db whole
 	survivors
 } | verdict 'perf on its own clock and strace are recorded together'
+group=/sys/fs/cgroup/memory/traceloom-check
+if [ -d /sys/kernel/tracing/events/vmscan/mm_vmscan_memcg_reclaim_begin ] && mkdir $group 2>/dev/null; then
+	{
+		echo 60000000 >$group/memory.limit_in_bytes
+		expect 0 "$capture" --thp -q -o limited -- sh -c "echo \$\$ >$group/cgroup.procs
+			dd if=/dev/zero of=$work/large bs=1M count=200 2>/dev/null; cat $work/large >/dev/null; rm $work/large"
+		rmdir $group
+		expect 0 "$program" import -q -o limited.db limited
+		! command -v sqlite3 >/dev/null ||
+			[ "$(sql limited.db "SELECT count(*) FROM mm_activity WHERE kind = 'direct_reclaim' AND dur > 0")" -ge 10 ] ||
+			sql limited.db 'SELECT kind, count(*), count(dur) FROM mm_activity GROUP BY 1'
+	} | verdict 'reclaim for the limit of a control group is reclaim of the job'
+else
+	echo 'ok - reclaim for a control group # SKIP no such group can be made here'
+fi
 {
 	"$capture" --cpu --strace -o killed-all -- sh -c "sleep 100; : $work" >out 2>err </dev/null &
 	for _ in $(seq 300); do
