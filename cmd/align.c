@@ -270,7 +270,7 @@ const struct command cmd_align = {
 		"A match must be the only one: 'second best' is how many of the matches another "
 		"offset would explain, and where that comes near, or where too little matches, the "
 		"source stays as it was and it is said why. The residual is half of the range in "
-		"which the true offset lies, against the source in column 'against' or else Unix "
+		"which the true offset lies, and how far the matches spread, against the source in column 'against' or else Unix "
 		"time. Answers that join sources are refused when it is more than a tenth of what "
 		"they are to tell.\n\n"
 		"Own time * slope + offset is Unix time. The clocks are mapped anew whenever a "
