@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "attribution.h"
+#include "near_test.h"
 
 /* Steps 0 and 1 are slow, 2 and 3 good. */
 static const double part_a[] = { 2, 4, 1, 3 }, part_b[] = { 5, 7, 2, 2 }, wall[] = { 7, 11, 3, 5 };
@@ -43,8 +44,8 @@ static void largest_difference_comes_first(void **state)
 	assert_int_equal(a.rows[0].category, 1);
 	assert_true(a.rows[0].difference == 4 && a.rows[0].slow_mean == 6 &&
 		    a.rows[0].good_mean == 2);
-	assert_float_equal(a.rows[0].share, 0.8, 1e-15);
-	assert_float_equal(a.rows[1].share, 0.2, 1e-15);
+	assert_near(a.rows[0].share, 0.8, 1e-15);
+	assert_near(a.rows[1].share, 0.2, 1e-15);
 	tl_attribution_release(&a);
 }
 
@@ -54,8 +55,8 @@ static void interval_is_that_of_welch(void **state)
 	struct tl_attribution a = attribute(2, 2);
 
 	(void)state;
-	assert_float_equal(a.rows[1].high, 1 + 12.7062047364 * sqrt(2), 1e-8);
-	assert_float_equal(a.rows[1].low, 1 - 12.7062047364 * sqrt(2), 1e-8);
+	assert_near(a.rows[1].high, 1 + 12.7062047364 * sqrt(2), 1e-8);
+	assert_near(a.rows[1].low, 1 - 12.7062047364 * sqrt(2), 1e-8);
 	tl_attribution_release(&a);
 }
 
@@ -65,8 +66,8 @@ static void dose_shares_follow_the_steps(void **state)
 	struct tl_attribution a = attribute(2, 2);
 
 	(void)state;
-	assert_float_equal(a.rows[0].dose_share, 24.0 / 35, 1e-15);
-	assert_float_equal(a.rows[1].dose_share, 11.0 / 35, 1e-15);
+	assert_near(a.rows[0].dose_share, 24.0 / 35, 1e-15);
+	assert_near(a.rows[1].dose_share, 11.0 / 35, 1e-15);
 	tl_attribution_release(&a);
 }
 
@@ -76,10 +77,10 @@ static void p_is_adjusted_for_the_number_of_parts(void **state)
 	struct tl_attribution a = attribute(2, 2);
 
 	(void)state;
-	assert_float_equal(a.rows[0].p, 1.0 / 3, 1e-15);
-	assert_float_equal(a.rows[0].q, 2.0 / 3, 1e-15);
-	assert_float_equal(a.rows[1].p, 2.0 / 3, 1e-15);
-	assert_float_equal(a.rows[1].q, 2.0 / 3, 1e-15);
+	assert_near(a.rows[0].p, 1.0 / 3, 1e-15);
+	assert_near(a.rows[0].q, 2.0 / 3, 1e-15);
+	assert_near(a.rows[1].p, 2.0 / 3, 1e-15);
+	assert_near(a.rows[1].q, 2.0 / 3, 1e-15);
 	tl_attribution_release(&a);
 }
 
@@ -126,10 +127,10 @@ static void samples_are_compared_per_step(void **state)
 	assert_int_equal(tl_attribute_counts(rows, good_samples, slow_samples, 3, 5, 2, NULL),
 			 TL_OK);
 	assert_int_equal(rows[0].category, 1);
-	assert_float_equal(rows[0].difference, 13, 1e-15);
-	assert_float_equal(rows[0].standard_error, sqrt(7.9), 1e-15);
-	assert_float_equal(rows[0].p, erfc(13 / sqrt(2 * 7.9)), 1e-15);
-	assert_float_equal(rows[0].q, 3 * rows[0].p, 1e-15);
+	assert_near(rows[0].difference, 13, 1e-15);
+	assert_near(rows[0].standard_error, sqrt(7.9), 1e-15);
+	assert_near(rows[0].p, erfc(13 / sqrt(2 * 7.9)), 1e-15);
+	assert_near(rows[0].q, 3 * rows[0].p, 1e-15);
 	assert_true(rows[1].difference == 0 && rows[1].p == 1);
 	assert_true(rows[2].standard_error == 0 && rows[2].p == 1);
 }

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "comparison.h"
+#include "near_test.h"
 
 static const double four[] = { 1, 1.01, 1.02, 1.03 };
 
@@ -40,10 +41,10 @@ static void four_against_four_slower_ones_are_slower(void **state)
 		slow[i] = 1.2 * four[i];
 	c = compare(four, 4, slow, 4, NULL);
 	assert_int_equal(c.verdict, TL_COMPARISON_SLOWER);
-	assert_float_equal(c.p, 2.0 / 70, 1e-15);
-	assert_float_equal(c.smallest_p, 2.0 / 70, 1e-15);
-	assert_float_equal(c.hl_ratio, 1.2, 1e-12);
-	assert_float_equal(c.median_ratio, 1.2, 1e-12);
+	assert_near(c.p, 2.0 / 70, 1e-15);
+	assert_near(c.smallest_p, 2.0 / 70, 1e-15);
+	assert_near(c.hl_ratio, 1.2, 1e-12);
+	assert_near(c.median_ratio, 1.2, 1e-12);
 	assert_true(c.cliff == 1 && c.slower_probability == 1);
 }
 
@@ -57,7 +58,7 @@ static void exchanged_they_are_faster(void **state)
 		slow[i] = 1.2 * four[i];
 	c = compare(slow, 4, four, 4, NULL);
 	assert_int_equal(c.verdict, TL_COMPARISON_FASTER);
-	assert_float_equal(c.hl_ratio, 1 / 1.2, 1e-12);
+	assert_near(c.hl_ratio, 1 / 1.2, 1e-12);
 }
 
 /* 2 / C(6,3) = 0.1: whatever three against three show is not significant. */
@@ -68,7 +69,7 @@ static void three_against_three_are_too_few(void **state)
 
 	(void)state;
 	assert_int_equal(c.verdict, TL_COMPARISON_TOO_FEW);
-	assert_float_equal(c.smallest_p, 0.1, 1e-15);
+	assert_near(c.smallest_p, 0.1, 1e-15);
 	assert_true(c.hl_low == 0 && isinf(c.hl_high));
 }
 

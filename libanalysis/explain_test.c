@@ -14,6 +14,7 @@
 
 #include "analysis.h"
 #include "explain_parts.h"
+#include "near_test.h"
 #include "partition.h"
 #include "random.h"
 
@@ -333,8 +334,8 @@ static void what_the_slow_steps_wait_for_comes_first(void **state)
 	make_case(true, true, false);
 	assert_int_equal(ask(NULL), TL_OK);
 	assert_string_equal(answer.causes[0].cause, "futex");
-	assert_float_equal(answer.causes[0].difference_ns, 10.0 * MS, 1);
-	assert_float_equal(answer.causes[0].share, 1.0, 1e-9);
+	assert_near(answer.causes[0].difference_ns, 10.0 * MS, 1);
+	assert_near(answer.causes[0].share, 1.0, 1e-9);
 	assert_true(answer.causes[0].is_named);
 	assert_false(answer.causes[1].is_named);
 	assert_string_equal(part_of("sleeping", "futex")->name, "futex");
@@ -350,7 +351,7 @@ static void who_had_the_cpu_and_who_woke_is_named(void **state)
 	assert_int_equal(answer.waker_count, 1);
 	assert_string_equal(answer.wakers[0].chain, "thief (running)");
 	assert_int_equal(answer.wakers[0].count, STEPS - SLOW_FROM);
-	assert_float_equal(answer.wakers[0].slow_ns, 12.0 * MS, 1);
+	assert_near(answer.wakers[0].slow_ns, 12.0 * MS, 1);
 }
 
 static void without_calls_a_sleep_without_a_stack_is_for_nothing_that_is_known(void **state)
@@ -461,17 +462,17 @@ static void time_that_the_device_starves_is_the_time_until_its_next_launch(void 
 	assert_int_equal(ask(NULL), TL_OK);
 	assert_true(answer.has_device);
 	assert_string_equal(answer.bottleneck, "host");
-	assert_float_equal(device_part("device_busy")->slow_ns, 3.0 * MS, 1);
-	assert_float_equal(device_part("device_latency")->slow_ns, 0.2 * MS, 1);
+	assert_near(device_part("device_busy")->slow_ns, 3.0 * MS, 1);
+	assert_near(device_part("device_latency")->slow_ns, 0.2 * MS, 1);
 	/*
 	 * Asleep from 1.01 ms on: until 3.7 ms beside the kernel, the rest while nothing is there to do;
 	 * of the last of ten slow steps nobody knows when the next launch came.
 	 */
-	assert_float_equal(device_part("futex")->slow_ns, (13.01 - 3.7) * MS * 9 / 10, 1);
-	assert_float_equal(device_part("device_unknown")->slow_ns, (18.33 - 3.7) * MS / 10, 1);
+	assert_near(device_part("futex")->slow_ns, (13.01 - 3.7) * MS * 9 / 10, 1);
+	assert_near(device_part("device_unknown")->slow_ns, (18.33 - 3.7) * MS / 10, 1);
 	for (size_t i = 0; i < answer.device_cause_count; i++)
 		sum += answer.device_causes[i].slow_ns;
-	assert_float_equal(sum, answer.slow_ns, 1);
+	assert_near(sum, answer.slow_ns, 1);
 }
 
 /* Of steps that were not recorded nothing is known: to take that for nothing would be wrong. */
@@ -487,7 +488,7 @@ static void steps_outside_of_the_recording_are_compared_with_nothing(void **stat
 	assert_string_equal(answer.steps[9].class_, "uncovered");
 	assert_string_equal(answer.steps[36].class_, "uncovered");
 	assert_string_equal(answer.causes[0].cause, "futex");
-	assert_float_equal(answer.causes[0].share, 1, 0.01);
+	assert_near(answer.causes[0].share, 1, 0.01);
 	assert_true(has_note("14 of 40 steps are left out (4 slow, 10 good ones)"));
 }
 
@@ -513,8 +514,8 @@ static void where_the_device_works_longer_it_is_the_bottleneck(void **state)
 	end_source();
 	assert_int_equal(ask(NULL), TL_OK);
 	assert_string_equal(answer.bottleneck, "device");
-	assert_float_equal(answer.device_share, 1.0, 0.01);
-	assert_float_equal(device_part("device_busy")->difference_ns, 10.0 * MS, 1);
+	assert_near(answer.device_share, 1.0, 0.01);
+	assert_near(device_part("device_busy")->difference_ns, 10.0 * MS, 1);
 	assert_non_null(
 		strstr(answer.verdict, "It is the device: it had work 10 ms a step longer"));
 }

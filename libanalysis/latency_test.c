@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "latency.h"
+#include "near_test.h"
 
 #define US INT64_C(1000)
 #define MS INT64_C(1000000)
@@ -74,8 +75,8 @@ static void threshold_lies_above_the_slow_path(void **state)
 	repeat(repeat(ns, 70, 2 * US), 30, 2 * MS);
 	t = learn(ns, 100);
 	assert_int_equal(t.method, TL_THRESHOLD_MODE);
-	assert_float_equal(t.threshold_ns, 2e6 * exp(1.25), 1e-3);
-	assert_float_equal(t.normal_median_ns, 2e6, 1e-3);
+	assert_near(t.threshold_ns, 2e6 * exp(1.25), 1e-3);
+	assert_near(t.normal_median_ns, 2e6, 1e-3);
 	assert_int_equal(t.normal.count, 30);
 }
 
@@ -88,7 +89,7 @@ static void rare_slow_calls_are_outliers(void **state)
 	(void)state;
 	repeat(repeat(ns, 96, 2 * MS), 4, 50 * MS);
 	t = learn(ns, 100);
-	assert_float_equal(t.threshold_ns, 2e6 * exp(1.25), 1e-3);
+	assert_near(t.threshold_ns, 2e6 * exp(1.25), 1e-3);
 }
 
 static void nobody_waits_for_less_than_the_floor(void **state)
@@ -162,7 +163,7 @@ static void quantiles_are_exact(void **state)
 		ns[i] = 1 + i * 377 % 1000;
 	tl_latency_quantiles(out, p, 7, ns, 1000);
 	for (int i = 0; i < 7; i++)
-		assert_float_equal(out[i], expected[i], 1e-9);
+		assert_near(out[i], expected[i], 1e-9);
 }
 
 static void quantiles_of_one_are_it_and_of_none_are_not_a_number(void **state)

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "near_test.h"
 #include "random.h"
 #include "segment.h"
 
@@ -143,7 +144,7 @@ static void repeated_values_give_away_the_tick(void **state)
 	(void)state;
 	assert_int_equal(tl_resolution(&r, x, 4, NULL), TL_OK);
 	assert_true(r.is_tied);
-	assert_float_equal(r.sigma_floor, 1 / sqrt(12), 1e-15);
+	assert_near(r.sigma_floor, 1 / sqrt(12), 1e-15);
 }
 
 static void distinct_values_have_the_floor_of_a_thousandth(void **state)

@@ -11,6 +11,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "near_test.h"
 #include "steps_model.h"
 
 #define N 120
@@ -90,11 +91,11 @@ static void cost_is_the_time_above_the_baseline(void **state)
 	for (int i = 60; i < 66; i++)
 		time += x[i];
 	m = judge(x, N);
-	assert_float_equal(m.episodes[0].excess_time, time - 6 * m.baseline, 1e-12);
-	assert_float_equal(m.episodes[0].excess_time, 1.8, 0.03);
+	assert_near(m.episodes[0].excess_time, time - 6 * m.baseline, 1e-12);
+	assert_near(m.episodes[0].excess_time, 1.8, 0.03);
 	assert_true(m.episodes[0].is_recovered && m.episodes[0].has_recovery);
 	assert_int_equal(m.episodes[0].recover_steps, 6);
-	assert_float_equal(m.episodes[0].recover_time, time, 1e-12);
+	assert_near(m.episodes[0].recover_time, time, 1e-12);
 	tl_steps_model_release(&m);
 }
 
@@ -112,7 +113,7 @@ static void effect_has_an_interval_around_the_truth(void **state)
 	assert_true(m.episodes[0].has_tests);
 	assert_int_equal(t->local_count, 60);
 	assert_true(t->hl_low_pct < 30 && 30 < t->hl_high_pct);
-	assert_float_equal(t->hl_pct, 30, 1);
+	assert_near(t->hl_pct, 30, 1);
 	assert_int_equal(t->p_method, TL_TEST_EXACT);
 	assert_true(t->cliff == 1);
 	tl_steps_model_release(&m);
@@ -134,9 +135,9 @@ static void decaying_episode_is_split_into_regression_and_recovery(void **state)
 	assert_phase(&m, 50, 52, TL_PHASE_REGRESSION);
 	assert_phase(&m, 52, 55, TL_PHASE_RECOVERY);
 	assert_true(m.episodes[0].has_decay);
-	assert_float_equal(m.episodes[0].decay.tau_steps, 2.5, 0.4);
-	assert_float_equal(m.episodes[0].decay.half_life_steps,
-			   m.episodes[0].decay.tau_steps * log(2), 1e-12);
+	assert_near(m.episodes[0].decay.tau_steps, 2.5, 0.4);
+	assert_near(m.episodes[0].decay.half_life_steps, m.episodes[0].decay.tau_steps * log(2),
+		    1e-12);
 	tl_steps_model_release(&m);
 }
 
@@ -296,7 +297,7 @@ static void steps_that_slow_down_evenly_are_a_drift(void **state)
 		x[i] *= exp(0.3 * i / (N - 1));
 	m = judge(x, N);
 	assert_int_equal(m.verdict, TL_STEPS_DRIFT);
-	assert_float_equal(m.drift.total_ratio, expm1(0.3), 0.01);
+	assert_near(m.drift.total_ratio, expm1(0.3), 0.01);
 	tl_steps_model_release(&m);
 }
 
@@ -311,7 +312,7 @@ static void unit_does_not_matter(void **state)
 	multiply(x, 0, N, 1e9);
 	m = judge(x, N);
 	assert_int_equal(m.verdict, TL_STEPS_TRANSIENT);
-	assert_float_equal(m.baseline * 1e-9, 1, 0.01);
+	assert_near(m.baseline * 1e-9, 1, 0.01);
 	tl_steps_model_release(&m);
 }
 
@@ -345,7 +346,7 @@ static void outlier_among_five_steps_is_a_spike(void **state)
 	(void)state;
 	assert_int_equal(m.episode_count, 1);
 	assert_int_equal(m.episodes[0].start, 4);
-	assert_float_equal(m.episodes[0].peak_pct, 100 * (3 / 1.005 - 1), 1e-9);
+	assert_near(m.episodes[0].peak_pct, 100 * (3 / 1.005 - 1), 1e-9);
 	assert_phase(&m, 4, 5, TL_PHASE_SPIKE);
 	tl_steps_model_release(&m);
 }
@@ -386,7 +387,7 @@ static void what_could_have_been_seen_depends_on_noise_and_length(void **state)
 	struct tl_steps_model m = { .n = 200, .min_change = 0.05, .sigma_log = 0.05 };
 
 	(void)state;
-	assert_float_equal(tl_steps_visible_ratio(&m, 6), expm1(0.05 * sqrt(log(200))), 1e-12);
+	assert_near(tl_steps_visible_ratio(&m, 6), expm1(0.05 * sqrt(log(200))), 1e-12);
 	assert_true(tl_steps_visible_ratio(&m, 200) == 0.05);
 	m.n = 7;
 	assert_true(isnan(tl_steps_visible_ratio(&m, 6)));

@@ -12,6 +12,7 @@
 
 #include "analysis.h"
 #include "clock.h"
+#include "near_test.h"
 #include "store.h"
 
 static struct tl_store *store;
@@ -185,8 +186,8 @@ static void ranks_are_judged_apart(void **state)
 	commit();
 	assert_int_equal(tl_steps_load(store, NULL, &steps, &err), TL_OK);
 	assert_int_equal(steps.series_count, 2);
-	assert_float_equal(steps.series[0].baseline_ns, 100, 1e-6);
-	assert_float_equal(steps.series[1].baseline_ns, 200, 1e-6);
+	assert_near(steps.series[0].baseline_ns, 100, 1e-6);
+	assert_near(steps.series[1].baseline_ns, 200, 1e-6);
 	tl_steps_release(&steps);
 	assert_int_equal(tl_steps_load(store, &only, &steps, &err), TL_OK);
 	assert_int_equal(steps.series_count, 1);

@@ -2,6 +2,7 @@
  * syscalls_judge_test.c - slow episodes, what may be slow for a reason, calls that hang. What is
  * expected is counted by hand.
  */
+#include "near_test.h"
 #include "syscalls_example.h"
 
 /* ---- slow, with a doubt ------------------------------------------------------------------------ */
@@ -191,7 +192,7 @@ static void waits_inside_each_other_count_once(void **state)
 	call(100, "SYS_write", NULL, 99 * MS, MS);
 	end_source();
 	assert_int_equal(ask(NULL), TL_OK);
-	assert_float_equal(calls.threads[0].wait_ratio, 0.8, 1e-9);
+	assert_near(calls.threads[0].wait_ratio, 0.8, 1e-9);
 	assert_false(calls.threads[0].is_idle);
 }
 
@@ -227,7 +228,7 @@ static void a_thread_does_not_do_more_than_it_lived(void **state)
 	assert_int_equal(ask(NULL), TL_OK);
 	assert_true(calls.threads[0].has_wall);
 	assert_int_equal(calls.threads[0].wall_ns, 7 * 300 * MS);
-	assert_float_equal(calls.threads[0].wait_ratio, 1, 1e-9);
+	assert_near(calls.threads[0].wait_ratio, 1, 1e-9);
 }
 
 static void of_calls_that_begin_together_each_has_its_own_line(void **state)

@@ -10,6 +10,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "near_test.h"
 #include "thp_model.h"
 
 #define N 200
@@ -76,8 +77,8 @@ static void lock_time_that_fills_the_excess_is_confirmed(void **state)
 	m = judge(&p, TL_THP_SEES_ALL);
 	assert_int_equal(m.verdict, TL_THP_CONFIRMED);
 	assert_int_equal(m.slow_count, 30);
-	assert_float_equal(m.share, 1, 0.02);
-	assert_float_equal(m.lock_excess, m.explained, 1e-12);
+	assert_near(m.share, 1, 0.02);
+	assert_near(m.lock_excess, m.explained, 1e-12);
 	assert_true(m.direct_excess == 0 && m.stolen_excess == 0);
 	assert_true(m.has_dose && m.dose_cliff == 1);
 }
@@ -93,7 +94,7 @@ static void third_of_the_excess_contributes(void **state)
 		p.direct[i] = is_slow(i) ? dose(i) / 3 : 0;
 	m = judge(&p, TL_THP_SEES_ALL);
 	assert_int_equal(m.verdict, TL_THP_CONTRIBUTES);
-	assert_float_equal(m.share, 1.0 / 3, 0.01);
+	assert_near(m.share, 1.0 / 3, 0.01);
 	assert_true(m.share_low < 1.0 / 3 && 1.0 / 3 < m.share_high);
 }
 

@@ -2,6 +2,7 @@
  * thp_test.c - verdicts over cases whose cause is planted. Shares are counted by hand; where they have
  * intervals, those are of an independent implementation fed with the same numbers.
  */
+#include "near_test.h"
 #include "thp_example.h"
 
 #include <math.h>
@@ -75,12 +76,12 @@ static void waits_on_the_cpu_for_a_collapse_are_confirmed(void **state)
 	assert_int_equal(thp.answer, TL_THP_IS_CONFIRMED);
 	assert_int_equal(thp.slow_count, 16);
 	/* 20 ms of 25 and a little noise: four samples of 5 ms; see the head of this file */
-	assert_float_equal(thp.share, 0.8024072216649965, 1e-9);
-	assert_float_equal(thp.share_low, 0.789887274756339, 1e-9);
-	assert_float_equal(thp.share_high, 0.8149271685736539, 1e-9);
-	assert_float_equal(thp.excess_ns, 398.8e6, 1e-3);
-	assert_float_equal(thp.mechanism_share[TL_THP_LOCK], thp.share, 1e-9);
-	assert_float_equal(line("spinning")->slow_ns, 20e6, 1e-6);
+	assert_near(thp.share, 0.8024072216649965, 1e-9);
+	assert_near(thp.share_low, 0.789887274756339, 1e-9);
+	assert_near(thp.share_high, 0.8149271685736539, 1e-9);
+	assert_near(thp.excess_ns, 398.8e6, 1e-3);
+	assert_near(thp.mechanism_share[TL_THP_LOCK], thp.share, 1e-9);
+	assert_near(line("spinning")->slow_ns, 20e6, 1e-6);
 	assert_int_equal(line("spinning")->count, 64);
 	assert_string_equal(line("spinning")->event, "cpu-clock");
 	assert_string_equal(line("spinning")->source, "perf.data");
@@ -121,7 +122,7 @@ static void waits_that_meet_collapses_by_chance_do_not_count(void **state)
 	judge();
 	assert_int_equal(thp.answer, TL_THP_IS_NOT_SUPPORTED);
 	assert_true(contradicts("no more than by chance"));
-	assert_float_equal(thp.share, 0, 1e-9);
+	assert_near(thp.share, 0, 1e-9);
 }
 
 static void sleep_until_collapse_ends(int64_t i, int64_t begin)
@@ -138,7 +139,7 @@ static void waits_asleep_are_exact(void **state)
 	make_case(sleep_until_collapse_ends, HAS_ALL);
 	judge();
 	assert_int_equal(thp.answer, TL_THP_IS_CONFIRMED);
-	assert_float_equal(line("asleep")->slow_ns, 23e6, 1e-6);
+	assert_near(line("asleep")->slow_ns, 23e6, 1e-6);
 	assert_int_equal(line("asleep")->count, 16);
 }
 
@@ -176,10 +177,10 @@ static void compaction_for_a_huge_page_is_confirmed(void **state)
 	make_case(compact_in_slow_steps, HAS_ALL);
 	judge();
 	assert_int_equal(thp.answer, TL_THP_IS_CONFIRMED);
-	assert_float_equal(line("compacting")->slow_ns, 23e6, 1e-6);
-	assert_float_equal(thp.share, 0.9227683049147459, 1e-9);
-	assert_float_equal(thp.share_low, 0.9083703659697899, 1e-9);
-	assert_float_equal(thp.mechanism_share[TL_THP_DIRECT], thp.share, 1e-9);
+	assert_near(line("compacting")->slow_ns, 23e6, 1e-6);
+	assert_near(thp.share, 0.9227683049147459, 1e-9);
+	assert_near(thp.share_low, 0.9083703659697899, 1e-9);
+	assert_near(thp.mechanism_share[TL_THP_DIRECT], thp.share, 1e-9);
 	assert_true(advises("defrag=defer+madvise"));
 }
 
@@ -237,9 +238,9 @@ static void a_cpu_that_khugepaged_takes_contributes(void **state)
 	judge();
 	assert_int_equal(thp.answer, TL_THP_IS_CONTRIBUTING);
 	/* 10 ms of 25 */
-	assert_float_equal(thp.share, 0.4012036108324982, 1e-9);
-	assert_float_equal(thp.share_high, 0.40746358428682694, 1e-9);
-	assert_float_equal(thp.mechanism_share[TL_THP_STOLEN], thp.share, 1e-9);
+	assert_near(thp.share, 0.4012036108324982, 1e-9);
+	assert_near(thp.share_high, 0.40746358428682694, 1e-9);
+	assert_near(thp.mechanism_share[TL_THP_STOLEN], thp.share, 1e-9);
 }
 
 static void a_cpu_that_others_take_does_not(void **state)
@@ -271,7 +272,7 @@ static void a_recording_of_one_process_cannot_show_khugepaged(void **state)
 	assert_true(misses("-a -g"));
 	/* 25 ms of 25: what it waits for is known, but not who had it */
 	assert_int_equal(thp.answer, TL_THP_IS_POSSIBLE);
-	assert_float_equal(line("held by whom is not known")->share, 1, 0.02);
+	assert_near(line("held by whom is not known")->share, 1, 0.02);
 	assert_int_equal(thp.contradiction_count, 0);
 }
 
@@ -310,7 +311,7 @@ static void long_calls_in_a_tracers_log_are_possible_at_most(void **state)
 	judge();
 	assert_int_equal(thp.answer, TL_THP_IS_POSSIBLE);
 	/* 23 ms of 25 */
-	assert_float_equal(line("whatever they wait for")->share, 0.92, 0.01);
+	assert_near(line("whatever they wait for")->share, 0.92, 0.01);
 	assert_false(line("whatever they wait for")->is_counted);
 }
 
@@ -358,7 +359,7 @@ static void calls_that_collapses_prolong_are_lock_waits(void **state)
 	judge();
 	assert_int_equal(thp.answer, TL_THP_IS_CONFIRMED);
 	assert_false(thp.is_seen[TL_THP_LOCK]); /* page faults wait unseen */
-	assert_float_equal(line("longer than usual")->slow_ns, 20e6, 1);
+	assert_near(line("longer than usual")->slow_ns, 20e6, 1);
 }
 
 static void spin_beside_sampled_collapses(int64_t i, int64_t begin)
@@ -379,7 +380,7 @@ static void daemons_are_seen_in_samples_of_all_cpus(void **state)
 	assert_int_equal(thp.answer, TL_THP_IS_CONFIRMED);
 	assert_true(thp.sees_activity);
 	assert_false(thp.is_seen[TL_THP_LOCK]); /* who sleeps is not sampled */
-	assert_float_equal(line("spinning")->slow_ns, 20e6, 1);
+	assert_near(line("spinning")->slow_ns, 20e6, 1);
 	assert_true(misses("sched:sched_switch"));
 }
 
@@ -456,7 +457,7 @@ static void counters_that_move_with_slow_steps_leave_it_undecided(void **state)
 	assert_true(thp.sees_activity);
 	assert_int_equal(thp.answer, TL_THP_IS_UNDECIDED);
 	/* 7 in 100 ms */
-	assert_float_equal(counter("thp_collapse_alloc")->slow_rate, 70, 4);
+	assert_near(counter("thp_collapse_alloc")->slow_rate, 70, 4);
 	assert_true(counter("thp_collapse_alloc")->good_rate < 2);
 	assert_true(counter("thp_collapse_alloc")->p < 0.05);
 }
@@ -479,7 +480,7 @@ static void counters_that_stand_still_refute(void **state)
 	write_calls(24 * MS);
 	judge();
 	assert_int_equal(thp.answer, TL_THP_IS_NOT_SUPPORTED);
-	assert_float_equal(counter("compact_stall")->slow_rate, 0, 1e-12);
+	assert_near(counter("compact_stall")->slow_rate, 0, 1e-12);
 }
 
 /* ---- which steps ---- */
@@ -499,7 +500,7 @@ static void a_step_that_is_far_slower_is_set_apart(void **state)
 	assert_int_equal(thp.answer, TL_THP_IS_CONFIRMED);
 	assert_int_equal(thp.apart_count, 1);
 	assert_int_equal(thp.slow_count, 15);
-	assert_float_equal(thp.share, 0.8, 0.02);
+	assert_near(thp.share, 0.8, 0.02);
 }
 
 static const struct tl_thp_epoch *epoch(int offset)
@@ -526,7 +527,7 @@ static void checkpoints_are_laid_over_each_other(void **state)
 	for (int k = 0; k < 20; k++)
 		spun += epoch(k)->mechanism_ns * (double)epoch(k)->checkpoint_count;
 	/* 20 ms in each slow step, that of a checkpoint too */
-	assert_float_equal(spun, (SLOW_LAST - SLOW_FIRST + 1) * 20e6, 1e6);
+	assert_near(spun, (SLOW_LAST - SLOW_FIRST + 1) * 20e6, 1e6);
 }
 
 /* The recording, cut before the slow steps, says nothing of them: not that they are without cause. */
