@@ -1,18 +1,23 @@
 /*
- * near_test.h - private to tests: real numbers that are as good as equal. cmocka's own comparison takes NaN for
- * anything, and has 24 bits.
+ * near_test.h - private to tests: real numbers that are as good as equal. cmocka's own comparison takes NaN
+ * for anything, and has 24 bits.
  */
 #ifndef TL_NEAR_TEST_H
 #define TL_NEAR_TEST_H
 
 #include <math.h>
-#include <stdio.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
 
 static inline int is_near(double found, double expected, double tolerance)
 {
 	if (found == expected || fabs(found - expected) <= tolerance)
 		return 1;
-	fprintf(stderr, "%.17g is not %.17g within %g\n", found, expected, tolerance);
+	print_error("%.17g is not %.17g within %g\n", found, expected, tolerance);
 	return 0;
 }
 
