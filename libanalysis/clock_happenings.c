@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "calls.h"
+#include "slices.h"
 
 #define HAPPENINGS_MAX 400000u /* of one source: 16 MB */
 #define USEFUL_MIN     5       /* a thread with fewer says nothing */
@@ -110,10 +111,9 @@ int tl_view_load(struct tl_store *store, struct tl_view *view, struct tl_error *
 	if (ret == TL_OK)
 		ret = add_counts(store, view,
 				 "SELECT k.thread_id AS thread_id, t.tid AS tid, count(*) AS count "
-				 "FROM slice a JOIN track k USING (track_id) JOIN thread t ON "
-				 "t.thread_id = k.thread_id WHERE k.source_id = ?1 AND "
-				 "a.ts NOT NULL AND a.dur > 0 AND NOT a.flags & 2 "
-				 "GROUP BY k.thread_id",
+				 "FROM " TL_SLICES_AND_TRACKS " CROSS JOIN thread t USING "
+				 "(thread_id) WHERE " TL_OF_SOURCE "<> '') AND a.ts NOT NULL AND "
+				 "a.dur > 0 AND NOT a.flags & 2 GROUP BY k.thread_id",
 				 TL_VIEW_SPANS, err);
 	if (view->thread_count)
 		qsort(view->threads, view->thread_count, sizeof(*view->threads), by_tid);
@@ -144,8 +144,8 @@ struct side {
 
 static const char *const queries[TL_VIEW_COUNT] = {
 	[TL_VIEW_SPANS] = "SELECT k.thread_id AS thread, a.ts AS ts, a.dur AS dur, a.name_id AS "
-			  "name, NULL AS result, NULL AS error FROM slice a JOIN track k USING "
-			  "(track_id) WHERE k.source_id = ? AND k.thread_id NOT NULL AND a.ts NOT "
+			  "name, NULL AS result, NULL AS error FROM " TL_SLICES_AND_TRACKS
+			  " WHERE " TL_OF_SOURCE "<> '') AND k.thread_id NOT NULL AND a.ts NOT "
 			  "NULL AND a.dur > 0 AND NOT a.flags & 2 ORDER BY a.slice_id",
 	[TL_VIEW_TRACER] = "SELECT thread_id AS thread, ts AS ts, dur AS dur, name_id AS name, "
 			   "result AS result, error_id AS error FROM syscall WHERE source_id = ? "
