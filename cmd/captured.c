@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "command.h"
 #include "memory.h"
 #include "reader.h"
 
@@ -138,7 +139,15 @@ struct tl_pid_map *captured_pid_map(struct captured *c, const struct tl_importer
 	return NULL;
 }
 
-static int tell(struct tl_sink *sink, const char *key, const char *value, struct tl_error *err)
+bool captured_timezone(const struct captured *c, const char *path, int64_t *ahead_ns)
+{
+	const struct tl_capture_file *f = c && c->capture.timezone ? find_file(c, path) : NULL;
+
+	return f && !strcmp(f->role, "added") &&
+	       command_parse_zone(c->capture.timezone, strlen(c->capture.timezone), ahead_ns);
+}
+
+static int tell_sink(struct tl_sink *sink, const char *key, const char *value, struct tl_error *err)
 {
 	struct tl_event ev = { .kind = TL_EVENT_META };
 
@@ -158,11 +167,11 @@ int captured_tell_host(const struct captured *c, const struct tl_importer *impor
 		return TL_OK;
 	/* it names its machine; one that somebody laid there may be of any other */
 	if (is_perf)
-		return find_file(c, path) ? tell(sink, "boot_id", host->boot_id, err) : TL_OK;
-	ret = tell(sink, "hostname", host->hostname, err);
+		return find_file(c, path) ? tell_sink(sink, "boot_id", host->boot_id, err) : TL_OK;
+	ret = tell_sink(sink, "hostname", host->hostname, err);
 	if (ret == TL_OK)
-		ret = tell(sink, "os_release", host->os_release, err);
+		ret = tell_sink(sink, "os_release", host->os_release, err);
 	if (ret == TL_OK)
-		ret = tell(sink, "arch", host->arch, err);
-	return ret < 0 ? ret : tell(sink, "boot_id", host->boot_id, err);
+		ret = tell_sink(sink, "arch", host->arch, err);
+	return ret < 0 ? ret : tell_sink(sink, "boot_id", host->boot_id, err);
 }

@@ -24,6 +24,8 @@ bool captured_is_for_people(const struct captured *c, const char *entry);
 /* The map for a file of the folder that the job itself wrote, which knows only its own numbers; or NULL. */
 struct tl_pid_map *captured_pid_map(struct captured *c, const struct tl_importer *importer,
 				    const char *path);
+/* What local time is ahead of UTC in a file that the job itself wrote; false where that is not known. */
+bool captured_timezone(const struct captured *c, const char *path, int64_t *ahead_ns);
 /* Tells the sink of which machine a file of the folder is, as far as it does not say so itself. */
 int captured_tell_host(const struct captured *c, const struct tl_importer *importer,
 		       const char *path, struct tl_sink *sink, struct tl_error *err);

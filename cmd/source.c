@@ -317,6 +317,9 @@ static int import_source(struct walk *walk, struct tl_input *in, struct tl_input
 
 	fill_options(walk, &import_options, &writer_options);
 	ret = call_log_options_fill(walk->request->sources, &import_options, err);
+	if (ret == TL_OK && !import_options.has_timezone)
+		import_options.has_timezone =
+			captured_timezone(walk->captured, path, &import_options.timezone_ns);
 	if (ret == TL_OK)
 		ret = describe(&description, in, content, path, err);
 	if (ret == TL_OK) {

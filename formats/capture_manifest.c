@@ -120,6 +120,8 @@ static int fill_capture(struct tl_capture *c, const json_t *root, struct tl_erro
 		ret = copy_text(c->memory, &c->arch, text_of(host, "arch"), err);
 	if (ret == TL_OK)
 		ret = copy_text(c->memory, &c->boot_id, text_of(host, "boot_id"), err);
+	if (ret == TL_OK)
+		ret = copy_text(c->memory, &c->timezone, text_of(root, "timezone"), err);
 	if (ret == TL_OK && count) {
 		c->files = tl_alloc(count, sizeof(*c->files), err);
 		ret = c->files ? TL_OK : TL_NOMEM;

@@ -528,7 +528,8 @@ static void paths_that_lead_out_of_the_folder_are_not_followed(void **state)
 static void the_manifest_lists_its_files(void **state)
 {
 	static const char text[] =
-		"{\"traceloom_capture\": 1, \"host\": {\"hostname\": \"h\", \"arch\": 7}, \"files\": ["
+		"{\"traceloom_capture\": 1, \"host\": {\"hostname\": \"h\", \"arch\": 7}, "
+		"\"timezone\": \"+0530\", \"files\": ["
 		"{\"role\": \"perf\", \"path\": \"perf.data\"},"
 		"{\"role\": \"message\", \"path\": \"perf.err\"}, 3, {\"role\": \"perf\"}]}";
 	struct tl_capture capture;
@@ -540,6 +541,7 @@ static void the_manifest_lists_its_files(void **state)
 	assert_int_equal(tl_capture_load(in, &capture, NULL), TL_OK);
 	assert_string_equal(capture.hostname, "h");
 	assert_null(capture.arch);
+	assert_string_equal(capture.timezone, "+0530");
 	assert_int_equal(capture.file_count, 2);
 	assert_string_equal(capture.files[0].path, "perf.data");
 	assert_true(capture.files[0].is_recording);

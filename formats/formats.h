@@ -32,6 +32,7 @@ struct tl_capture_file {
 /* Facts of the machine that files of the folder do not repeat; NULL where it does not say. */
 struct tl_capture {
 	const char *hostname, *os_release, *arch, *boot_id;
+	const char *timezone; /* of the job: what its local time is ahead of UTC, "+0800" */
 	struct tl_capture_file *files;
 	size_t file_count;
 	void *memory;

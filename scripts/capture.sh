@@ -780,8 +780,23 @@ descendants() {
 
 # What the kernel says of each process, begin and end. Reading numa_maps holds the process up: not more
 # often than that.
+# What local time is ahead of UTC for a process, as its logs will tell it: by its TZ, else by its own
+# /etc/localtime; nothing where TZ names a zone that this machine does not know.
+zone_of() { # PID
+	tz=$({ tr '\000' '\n' <"/proc/$1/environ"; } 2>/dev/null | sed -n 's/^TZ=//p' | head -n 1)
+	case $tz in
+	'')
+		file=/proc/$1/root/etc/localtime
+		if [ -r "$file" ]; then TZ=:$file date +%z; else date +%z; fi
+		;;
+	UTC* | GMT* | *[0-9]*) TZ=$tz date +%z ;;
+	*) [ -r "/usr/share/zoneinfo/${tz#:}" ] && TZ=$tz date +%z ;;
+	esac
+}
+
 keep_process() { # WHEN
 	for pid in $pids; do
+		[ -n "$zone" ] || ! is_alive "$pid" || zone=$(zone_of "$pid")
 		for file in status maps numa_maps cmdline; do
 			kept=process/$pid.$file.$1
 			{ cat "/proc/$pid/$file" >"$work/file"; } 2>/dev/null
@@ -887,6 +902,7 @@ write_manifest() { # STATE
 			"$(json_text "$(getconf _NPROCESSORS_ONLN 2>/dev/null)")" \
 			"$(json_text "$(getconf PAGESIZE 2>/dev/null)")"
 		printf '\t"pids": [%s],\n' "$(echo "$pids" | tr -s ' ' '\n' | grep . | paste -s -d , -)"
+		[ -z "$zone" ] || printf '\t"timezone": %s,\n' "$(json_text "$zone")"
 		printf '\t"command": %s,\n' "$(json_text "$command_line")"
 		[ -z "$command_status" ] || printf '\t"command_status": %s,\n' "$command_status"
 		for tool in perf strace; do
@@ -915,7 +931,7 @@ write_manifest() { # STATE
 
 # ---- recording ------------------------------------------------------------------------------------------------
 main_pid=$$
-command_pid='' perf_pid='' strace_pid='' sampler_pid='' job_mark='' stop_signal='' command_line=$(shell_words "$@") begin_time=$(stamp)
+zone='' command_pid='' perf_pid='' strace_pid='' sampler_pid='' job_mark='' stop_signal='' command_line=$(shell_words "$@") begin_time=$(stamp)
 free_kib=$(df -Pk "$dir" | sed -n '2s/^[^ ]* *[0-9]* *[0-9]* *\([0-9]*\).*/\1/p')
 max_kib=$((max_mib * 1024))
 if [ -n "$free_kib" ] && [ $((free_kib / 2)) -lt $max_kib ]; then

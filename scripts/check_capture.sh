@@ -169,6 +169,18 @@ lines"/*-manifest.json >found
 	printf '1\n2\n3\n' | sort | diff - <(sort found)
 	grep -q 'not recorded: one: it cannot be copied' err || cat err
 } | verdict 'files of one name are all added, and nothing is overwritten'
+{
+	cat >zone.sh <<-'EOF'
+		for i in 1 2 3 4 5 6 7 8 9; do
+			sleep 0.05
+			echo "$(date '+%Y-%m-%d %H:%M:%S.%3N') step $i time 0.05 s" >>zone.log
+		done
+	EOF
+	TZ=XYZ-9:30 expect 0 "$capture" --no-perf -q --add zone.log -o zone -- sh zone.sh
+	expect 0 "$program" import -q -o zone.db zone
+	expect 0 "$program" align --json zone.db
+	grep zone.log out | grep -q '"clock_method": "told".*"clock_offset_ns": -34200000000000,' || cat out
+} | verdict "local times of the job's log are of the job's time zone"
 
 # A profiler inside of a container knows only the numbers that its threads have there.
 if unshare --fork --pid true 2>/dev/null && command -v sqlite3 >/dev/null; then
