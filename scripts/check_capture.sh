@@ -199,7 +199,7 @@ if unshare --fork --pid true 2>/dev/null && command -v sqlite3 >/dev/null; then
 				unshare --fork --pid sh -c "true; ./inside $jobs-$job.json; true" &
 			done
 			sleep 0.7
-			pids=$(grep -l "^Name:.inside" /proc/[0-9]*/status | sed 's,/proc/,,; s,/status,,' | sort -n | paste -sd, -)
+			pids=$(grep -ls "^Name:.inside" /proc/[0-9]*/status | sed 's,/proc/,,; s,/status,,' | sort -n | paste -sd, -)
 			expect 0 "$capture" --no-perf -q -d 1 -o contained-$jobs -p "$pids" --add $jobs-1.json
 			expect 0 "$program" import -q -o $jobs.db contained-$jobs
 			found=$(sql $jobs.db "SELECT DISTINCT t.tid FROM track JOIN thread t USING (thread_id)")
