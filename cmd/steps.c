@@ -35,8 +35,9 @@ static const struct command_option options[] = {
 	FLAG(struct steps_options, show_all, 'a', "all", "list every step"),
 	FLAG(struct steps_options, no_plot, 0, "no-plot", "do not draw the steps"),
 	FLAG(struct steps_options, is_check, 0, "check",
-	     "exit with 1 when there is a regression, a shift or a drift (or, with --against, when it "
-	     "is slower)"),
+	     "exit with 1 when there is a regression, a shift or a drift to slower steps; with --against, "
+	     "when CASE is slower (by --min-change, where it is given), or has one of these and this one "
+	     "has not"),
 	OUTPUT_OPTIONS(struct steps_options, output),
 	HEADING("for raw recordings"),
 	SOURCE_OPTIONS(struct steps_options, sources),
@@ -192,7 +193,7 @@ static int compare(const struct steps_options *opt, struct answer *here, struct 
 			      here->steps.series_count, there.steps.series_count);
 	if (ret == TL_OK)
 		ret = tl_steps_compare(&here->steps.series[0], &there.steps.series[0],
-				       &here->comparison, err);
+				       min_change(opt), &here->comparison, err);
 	here->there = there.steps;
 	memset(&there.steps, 0, sizeof(there.steps));
 	release(&there);
@@ -213,7 +214,7 @@ static int run(const void *values, size_t operand_count, char **operands, struct
 	if (ret == TL_OK)
 		ret = print(opt, &answer, err);
 	if (opt->against && ret == TL_OK)
-		is_found = !strcmp(answer.comparison.verdict, "slower");
+		is_found = answer.comparison.is_alarm;
 	for (size_t i = 0; i < answer.steps.series_count && !opt->against; i++)
 		is_found |= answer.steps.series[i].is_alarm;
 	release(&answer);

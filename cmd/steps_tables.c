@@ -363,9 +363,12 @@ int steps_print_comparison(struct output *output, const struct tl_steps_comparis
 		{ "good_count", "steps here", COLUMN_INTEGER, false },
 		{ "good_left_out_count", "left out", COLUMN_INTEGER, false },
 		{ "good_median_ns", "median here", COLUMN_DURATION, false },
+		{ "good_mean_ns", "mean of all here", COLUMN_DURATION, false },
 		{ "slow_count", "steps there", COLUMN_INTEGER, false },
 		{ "slow_left_out_count", "left out", COLUMN_INTEGER, false },
 		{ "slow_median_ns", "median there", COLUMN_DURATION, false },
+		{ "slow_mean_ns", "mean of all there", COLUMN_DURATION, false },
+		{ "is_alarm", "alarm", COLUMN_FLAG, false },
 	};
 	const struct cell cells[COUNT(columns)] = {
 		cell_text(c->verdict),
@@ -380,9 +383,12 @@ int steps_print_comparison(struct output *output, const struct tl_steps_comparis
 		cell_integer((int64_t)c->good_count),
 		cell_integer((int64_t)c->good_left_out),
 		cell_ns(c->good_median_ns),
+		cell_ns(c->good_mean_ns),
 		cell_integer((int64_t)c->slow_count),
 		cell_integer((int64_t)c->slow_left_out),
 		cell_ns(c->slow_median_ns),
+		cell_ns(c->slow_mean_ns),
+		cell_flag(c->is_alarm),
 	};
 
 	return output_record(output, "comparison", "Compared", columns, COUNT(columns), cells, err);

@@ -119,16 +119,19 @@ int64_t tl_steps_counted(const struct tl_steps_series *series, size_t first, siz
 struct tl_steps_comparison {
 	const char *verdict; /* "slower", "faster", "no change", "too few steps", "inconclusive" */
 	size_t good_count, slow_count, good_left_out, slow_left_out;
-	double good_median_ns, slow_median_ns;
-	double ratio, ratio_low, ratio_high; /* Hodges-Lehmann, 95 % */
+	double good_median_ns, slow_median_ns; /* of those that are compared */
+	double good_mean_ns, slow_mean_ns;     /* of all */
+	double ratio, ratio_low, ratio_high;   /* Hodges-Lehmann, 95 % */
 	double p, cliff, smallest_p;
 	const char *method; /* of p */
 	/* Positions in slow->steps, the slowest first. */
 	size_t slowest[TL_SLOWEST_STEPS], slowest_count;
-	char says[512]; /* one line for a person */
+	bool has_own_alarm; /* `slow` has a regression, shift or drift of its own, and `good` has not */
+	bool is_alarm;	    /* that, or it is slower by min_change or more */
+	char says[768];	    /* one line for a person */
 };
 int tl_steps_compare(const struct tl_steps_series *good, const struct tl_steps_series *slow,
-		     struct tl_steps_comparison *out, struct tl_error *err);
+		     double min_change, struct tl_steps_comparison *out, struct tl_error *err);
 
 /* A step as its device work splits it. */
 struct tl_step_split {
@@ -187,13 +190,23 @@ struct tl_rank {
 /* A step on all ranks. */
 struct tl_rank_step {
 	int64_t number;
-	int32_t fastest_rank, slowest_rank;
+	int32_t fastest_rank, slowest_rank; /* -1: several are */
 	int64_t fastest_ns, slowest_ns, median_ns;
 	bool has_collectives;
 	int32_t late_rank; /* spends least in collectives; -1: several spend the least */
 	int64_t least_ns;  /* in collectives: that rank, ... */
 	int64_t most_ns;
 	int64_t late_ns; /* how much less than the middle of the other ranks */
+	bool is_slow;	 /* the step is slow on one of the ranks, at least */
+};
+
+/* The rank that is late most often, over some steps. */
+struct tl_late_rank {
+	bool is_known; /* late in most of them, by min_change of a step or more; else nothing else is */
+	int32_t rank;
+	size_t step_count, late_count;
+	double late_ns, step_ns; /* median of how late, and of the steps' durations */
+	double p; /* chance that any rank is last so often if each is with the same chance */
 };
 
 struct tl_ranks {
@@ -202,10 +215,9 @@ struct tl_ranks {
 	size_t rank_count;
 	struct tl_rank_step *steps;
 	size_t step_count;
-	char verdict[320]; /* one line for a person */
-	bool has_late;	   /* ... names a late rank: late in most steps, by min_change or more */
-	int32_t late_rank;
-	double late_p; /* chance that any rank is last so often if each is with the same chance */
+	char verdict[512]; /* one line for a person */
+	/* of all steps, and of those that are slow: who is late there may be on time elsewhere */
+	struct tl_late_rank late, slow_late;
 };
 
 /* What the ranks of a case have in common; TL_NOTHING when there are fewer than two. */

@@ -245,6 +245,17 @@ static void find_late(struct comparing *c, struct tl_rank_step *step)
 	}
 }
 
+/* Another rank takes as long for the step at hand. */
+static bool is_tied(const struct comparing *c, size_t member)
+{
+	int64_t ns = step_of(c, &c->members[member])->duration_ns;
+
+	for (size_t i = 0; i < c->count; i++)
+		if (i != member && step_of(c, &c->members[i])->duration_ns == ns)
+			return true;
+	return false;
+}
+
 static int add_step(struct comparing *c, size_t *capacity, struct tl_error *err)
 {
 	struct tl_rank_step *step;
@@ -259,6 +270,7 @@ static int add_step(struct comparing *c, size_t *capacity, struct tl_error *err)
 		int64_t ns = step_of(c, &c->members[i])->duration_ns;
 
 		c->scratch[i] = (double)ns;
+		step->is_slow |= !strcmp(step_of(c, &c->members[i])->class_, "slow");
 		if (ns > step_of(c, &c->members[slowest])->duration_ns)
 			slowest = i;
 		if (ns < step_of(c, &c->members[fastest])->duration_ns)
@@ -266,11 +278,11 @@ static int add_step(struct comparing *c, size_t *capacity, struct tl_error *err)
 	}
 	step->number = step_of(c, &c->members[0])->number;
 	step->median_ns = llround(tl_median(c->scratch, c->count));
-	step->slowest_rank = c->members[slowest].rank;
+	step->slowest_rank = is_tied(c, slowest) ? -1 : c->members[slowest].rank;
 	step->slowest_ns = step_of(c, &c->members[slowest])->duration_ns;
-	step->fastest_rank = c->members[fastest].rank;
+	step->fastest_rank = is_tied(c, fastest) ? -1 : c->members[fastest].rank;
 	step->fastest_ns = step_of(c, &c->members[fastest])->duration_ns;
-	c->out->ranks[slowest].slowest_count++;
+	c->out->ranks[slowest].slowest_count += step->slowest_rank >= 0;
 	if (c->has_collectives)
 		find_late(c, step);
 	return TL_OK;
@@ -331,48 +343,81 @@ static void finish_ranks(struct comparing *c)
 	}
 }
 
-/* ---- in words ---- */
+/* ---- who is late ---- */
 
-static const struct tl_rank *most(const struct tl_ranks *r, bool is_late)
+static bool is_meant(const struct tl_rank_step *step, bool only_slow)
 {
-	const struct tl_rank *best = &r->ranks[0];
+	return step->is_slow || !only_slow;
+}
 
-	for (size_t i = 1; i < r->rank_count; i++) {
-		const struct tl_rank *x = &r->ranks[i];
+static size_t count_late(const struct tl_ranks *r, int32_t rank, bool only_slow)
+{
+	size_t count = 0;
 
-		if ((is_late ? x->late_count : x->slowest_count) >
-		    (is_late ? best->late_count : best->slowest_count))
-			best = x;
-	}
-	return best;
+	for (size_t i = 0; i < r->step_count; i++)
+		count += is_meant(&r->steps[i], only_slow) && r->steps[i].late_rank == rank;
+	return count;
 }
 
 /* The middle of what the others waited more than the rank, and of the steps' durations. */
-static int measure_late(const struct tl_ranks *r, int32_t rank, double *late_ns, double *step_ns,
+static int measure_late(const struct tl_ranks *r, bool only_slow, struct tl_late_rank *out,
 			struct tl_error *err)
 {
 	double *late = tl_alloc(2 * r->step_count, sizeof(*late), err), *all = late + r->step_count;
-	size_t count = 0;
+	size_t late_count = 0, count = 0;
 
 	if (!late)
 		return TL_NOMEM;
 	for (size_t i = 0; i < r->step_count; i++) {
-		all[i] = (double)r->steps[i].median_ns;
-		if (r->steps[i].late_rank == rank)
-			late[count++] = (double)r->steps[i].late_ns;
+		if (!is_meant(&r->steps[i], only_slow))
+			continue;
+		all[count++] = (double)r->steps[i].median_ns;
+		if (r->steps[i].late_rank == out->rank)
+			late[late_count++] = (double)r->steps[i].late_ns;
 	}
-	*late_ns = tl_median(late, count);
-	*step_ns = tl_median(all, r->step_count);
+	out->late_ns = tl_median(late, late_count);
+	out->step_ns = tl_median(all, count);
 	free(late);
 	return TL_OK;
 }
 
-/* How likely one of the ranks, any, comes last so often when each is last with the same chance. */
-static double chance_of_late(const struct tl_ranks *r, size_t late_count)
+/* p: how likely one of the ranks, any, comes last so often when each is last with the same chance. */
+static int judge_late(const struct tl_ranks *r, bool only_slow, double min_change,
+		      struct tl_late_rank *out, struct tl_error *err)
 {
 	double ranks = (double)r->rank_count;
+	int ret;
 
-	return fmin(1, ranks * tl_binomial_tail(r->step_count, 1 / ranks, late_count));
+	for (size_t i = 0; i < r->step_count; i++)
+		out->step_count += is_meant(&r->steps[i], only_slow);
+	for (size_t i = 0; i < r->rank_count; i++) {
+		size_t count = count_late(r, r->ranks[i].rank, only_slow);
+
+		if (count > out->late_count) {
+			out->late_count = count;
+			out->rank = r->ranks[i].rank;
+		}
+	}
+	if (2 * out->late_count <= out->step_count)
+		return TL_OK;
+	ret = measure_late(r, only_slow, out, err);
+	if (ret < 0)
+		return ret;
+	out->is_known = out->late_ns >= min_change * out->step_ns;
+	out->p = fmin(1, ranks * tl_binomial_tail(out->step_count, 1 / ranks, out->late_count));
+	return TL_OK;
+}
+
+/* ---- in words ---- */
+
+static const struct tl_rank *most_often_slowest(const struct tl_ranks *r)
+{
+	const struct tl_rank *best = &r->ranks[0];
+
+	for (size_t i = 1; i < r->rank_count; i++)
+		if (r->ranks[i].slowest_count > best->slowest_count)
+			best = &r->ranks[i];
+	return best;
 }
 
 static double spread_of(const struct tl_ranks *r)
@@ -385,54 +430,70 @@ static double spread_of(const struct tl_ranks *r)
 	return sum / (double)r->step_count;
 }
 
+static const char *plural(size_t n)
+{
+	return n == 1 ? "" : "s";
+}
+
+static void say_slowest(struct tl_text *t, const struct tl_ranks *r)
+{
+	const struct tl_rank *slowest = most_often_slowest(r);
+
+	if (slowest->slowest_count)
+		tl_text_printf(t, "rank %" PRId32 " is slowest in %zu of %zu step%s, ranks differ ",
+			       slowest->rank, slowest->slowest_count, r->step_count,
+			       plural(r->step_count));
+	else
+		tl_text_puts(t, "no rank is slowest alone, ranks differ ");
+	tl_text_printf(
+		t, "by %.1f %% on average; which one is late cannot be told without collectives",
+		100 * spread_of(r));
+}
+
+static void say_late(struct tl_text *t, const struct tl_ranks *r, const struct tl_late_rank *late,
+		     const char *which)
+{
+	tl_text_printf(t,
+		       "rank %" PRId32 " is late: it waits least in collectives in %zu of %zu "
+		       "%sstep%s, %.3g ms less than %s (%.0f %% of a step); ",
+		       late->rank, late->late_count, late->step_count, which,
+		       plural(late->step_count), late->late_ns / 1e6,
+		       r->rank_count == 2 ? "the other" : "the middle of the others",
+		       100 * late->late_ns / late->step_ns);
+	if (late->p >= LATE_ALPHA)
+		tl_text_printf(t, "%s to call it a habit: ",
+			       late->step_count == 1 ? "one step is too little" : "too few steps");
+	tl_text_printf(t, "by chance p = %.2g", late->p);
+}
+
 static int say(struct comparing *c, double min_change, struct tl_error *err)
 {
 	struct tl_ranks *r = c->out;
-	const struct tl_rank *slowest = most(r, false), *late = most(r, true);
-	char *to = r->verdict;
-	size_t size = sizeof(r->verdict), n = r->step_count;
-	double late_ns, step_ns;
-	int ret;
+	struct tl_text t = { 0 };
 
-	if (!n) {
-		snprintf(to, size, "%zu ranks without a step that all of them have", r->rank_count);
-		return TL_OK;
+	if (!r->step_count) {
+		tl_text_printf(&t, "%zu ranks without a step that all of them have", r->rank_count);
+	} else if (!c->has_collectives) {
+		say_slowest(&t, r);
+	} else {
+		if (r->late.is_known)
+			say_late(&t, r, &r->late, "");
+		else
+			tl_text_printf(&t,
+				       "no rank is late by %.0f %% of a step or more in most of "
+				       "%zu step%s",
+				       100 * min_change, r->step_count, plural(r->step_count));
+		/* said where it is something else */
+		if (r->slow_late.is_known &&
+		    (!r->late.is_known || r->slow_late.rank != r->late.rank)) {
+			tl_text_puts(&t, "; but ");
+			say_late(&t, r, &r->slow_late, "slow ");
+		}
 	}
-	if (!c->has_collectives) {
-		snprintf(to, size,
-			 "rank %" PRId32
-			 " is slowest in %zu of %zu step%s, ranks differ by %.1f %% "
-			 "on average; which one is late cannot be told without collectives",
-			 slowest->rank, slowest->slowest_count, n, n == 1 ? "" : "s",
-			 100 * spread_of(r));
-		return TL_OK;
-	}
-	ret = measure_late(r, late->rank, &late_ns, &step_ns, err);
-	if (ret < 0)
-		return ret;
-	r->has_late = 2 * late->late_count > n && late_ns >= min_change * step_ns;
-	r->late_rank = r->has_late ? late->rank : -1;
-	if (!r->has_late) {
-		snprintf(to, size,
-			 "no rank is late by %.0f %% of a step or more in most of %zu step%s",
-			 100 * min_change, n, n == 1 ? "" : "s");
-		return TL_OK;
-	}
-	r->late_p = chance_of_late(r, late->late_count);
-	snprintf(to, size,
-		 "rank %" PRId32 " is late: it waits least in collectives in %zu of %zu step%s, "
-		 "%.3g ms less than %s (%.0f %% of a step); ",
-		 late->rank, late->late_count, n, n == 1 ? "" : "s", late_ns / 1e6,
-		 r->rank_count == 2 ? "the other" : "the middle of the others",
-		 100 * late_ns / step_ns);
-	size -= strlen(to);
-	to += strlen(to);
-	if (r->late_p >= LATE_ALPHA)
-		snprintf(to, size, "%s to call it a habit: by chance p = %.2g",
-			 n == 1 ? "one step is too little" : "too few steps", r->late_p);
-	else
-		snprintf(to, size, "by chance p = %.2g", r->late_p);
-	return TL_OK;
+	if (!t.failed)
+		tl_printable(r->verdict, sizeof(r->verdict), t.data, t.length);
+	tl_text_release(&t);
+	return t.failed ? tl_fail(err, TL_NOMEM, "out of memory") : TL_OK;
 }
 
 /* ---- public ---- */
@@ -456,7 +517,13 @@ static int compare(struct comparing *c, double min_change, struct tl_error *err)
 	if (ret < 0)
 		return ret;
 	finish_ranks(c);
-	return say(c, min_change > 0 ? min_change : 0.05, err);
+	min_change = min_change > 0 ? min_change : 0.05;
+	if (c->has_collectives && c->out->step_count) {
+		ret = judge_late(c->out, false, min_change, &c->out->late, err);
+		if (ret == TL_OK)
+			ret = judge_late(c->out, true, min_change, &c->out->slow_late, err);
+	}
+	return ret < 0 ? ret : say(c, min_change, err);
 }
 
 int tl_ranks_load(struct tl_store *store, const struct tl_steps *steps, double min_change,

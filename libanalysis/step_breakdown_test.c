@@ -443,11 +443,11 @@ static void who_waits_least_is_late(void **state)
 	assert_int_equal(ranks.steps[0].late_rank, 2);
 	assert_int_equal(ranks.steps[0].late_ns, 650); /* than 750 of the others */
 	assert_int_equal(ranks.steps[1].most_ns, 800);
-	assert_true(ranks.has_late);
-	assert_int_equal(ranks.late_rank, 2);
+	assert_true(ranks.late.is_known);
+	assert_int_equal(ranks.late.rank, 2);
 	assert_non_null(strstr(ranks.verdict, "rank 2 is late"));
 	/* any of 3 in both of 2 steps: 3 (1/3)^2 */
-	assert_true(fabs(ranks.late_p - 1.0 / 3) < 1e-12);
+	assert_true(fabs(ranks.late.p - 1.0 / 3) < 1e-12);
 	assert_non_null(strstr(ranks.verdict, "too few steps to call it a habit"));
 	tl_ranks_release(&ranks);
 }
@@ -462,8 +462,8 @@ static void one_of_two_ranks_is_late_by_all_that_the_other_waits(void **state)
 	assert_int_equal(tl_steps_load(store, NULL, &steps, &err), TL_OK);
 	assert_int_equal(tl_ranks_load(store, &steps, 0, &ranks, &err), TL_OK);
 	assert_int_equal(ranks.steps[0].late_ns, 80);
-	assert_true(ranks.has_late); /* 8 % of a step */
-	assert_int_equal(ranks.late_rank, 1);
+	assert_true(ranks.late.is_known); /* 8 % of a step */
+	assert_int_equal(ranks.late.rank, 1);
 	tl_ranks_release(&ranks);
 }
 
@@ -479,7 +479,45 @@ static void of_ranks_that_spend_the_same_none_is_late(void **state)
 	assert_int_equal(tl_ranks_load(store, &steps, 0, &ranks, &err), TL_OK);
 	assert_int_equal(ranks.steps[0].late_rank, -1);
 	assert_int_equal(ranks.ranks[0].late_count, 0);
-	assert_false(ranks.has_late);
+	assert_false(ranks.late.is_known);
+	tl_ranks_release(&ranks);
+}
+
+static void who_is_late_in_slow_steps_is_found_among_them_alone(void **state)
+{
+	struct tl_ranks ranks;
+
+	(void)state;
+	rank_trace("r0.json", "0", 1000, 180);
+	rank_trace("r1.json", "1", 1000, 100);
+	assert_int_equal(tl_steps_load(store, NULL, &steps, &err), TL_OK);
+	assert_int_equal(steps.series[1].count, 2);
+	steps.series[1].steps[1].class_ = "slow";
+	assert_int_equal(tl_ranks_load(store, &steps, 0, &ranks, &err), TL_OK);
+	assert_int_equal(ranks.late.step_count, 2);
+	assert_int_equal(ranks.slow_late.step_count, 1);
+	assert_true(ranks.slow_late.is_known);
+	assert_int_equal(ranks.slow_late.rank, 1);
+	assert_null(strstr(ranks.verdict, "slow")); /* the same one as in all of them */
+	tl_ranks_release(&ranks);
+}
+
+static void ranks_that_take_the_same_are_not_slowest(void **state)
+{
+	struct tl_ranks ranks;
+
+	(void)state;
+	begin("train.log", NULL);
+	for (int64_t i = 0; i < 4; i++) {
+		mark(i, 0, -1, 1000, NULL);
+		mark(i, 1, -1, 1000, NULL);
+	}
+	commit();
+	assert_int_equal(tl_steps_load(store, NULL, &steps, &err), TL_OK);
+	assert_int_equal(tl_ranks_load(store, &steps, 0, &ranks, &err), TL_OK);
+	assert_int_equal(ranks.steps[0].slowest_rank, -1);
+	assert_int_equal(ranks.ranks[0].slowest_count, 0);
+	assert_non_null(strstr(ranks.verdict, "no rank is slowest alone"));
 	tl_ranks_release(&ranks);
 }
 
@@ -492,7 +530,7 @@ static void ranks_that_wait_alike_have_no_late_one(void **state)
 	rank_trace("r1.json", "1", 1000, 690);
 	assert_int_equal(tl_steps_load(store, NULL, &steps, &err), TL_OK);
 	assert_int_equal(tl_ranks_load(store, &steps, 0, &ranks, &err), TL_OK);
-	assert_false(ranks.has_late);
+	assert_false(ranks.late.is_known);
 	assert_non_null(strstr(ranks.verdict, "no rank is late"));
 	tl_ranks_release(&ranks);
 }
@@ -514,7 +552,7 @@ static void logs_tell_who_is_slowest_but_not_who_is_late(void **state)
 	assert_int_equal(ranks.step_count, 3);
 	assert_int_equal(ranks.ranks[1].slowest_count, 3);
 	assert_int_equal(ranks.steps[2].number, 3);
-	assert_false(ranks.has_late);
+	assert_false(ranks.late.is_known);
 	assert_non_null(strstr(ranks.verdict, "rank 1 is slowest in 3 of 3 steps"));
 	assert_non_null(strstr(ranks.verdict, "cannot be told"));
 	tl_ranks_release(&ranks);
@@ -550,6 +588,8 @@ int main(void)
 		TEST(who_waits_least_is_late),
 		TEST(one_of_two_ranks_is_late_by_all_that_the_other_waits),
 		TEST(of_ranks_that_spend_the_same_none_is_late),
+		TEST(who_is_late_in_slow_steps_is_found_among_them_alone),
+		TEST(ranks_that_take_the_same_are_not_slowest),
 		TEST(ranks_that_wait_alike_have_no_late_one),
 		TEST(logs_tell_who_is_slowest_but_not_who_is_late),
 		TEST(one_rank_is_not_compared),

@@ -10,6 +10,8 @@
 
 #include "comparison.h"
 #include "memory.h"
+#include "stats.h"
+#include "steps_model.h"
 
 static const char *method_name(enum tl_test_method method)
 {
@@ -66,6 +68,16 @@ static void say_count(struct tl_text *t, const struct tl_steps_series *s, size_t
 		tl_text_printf(t, "%zu steps", rows);
 }
 
+/* Half of the steps decide about medians: what the others do is told. */
+static void say_what_medians_hide(struct tl_text *t, const struct tl_steps_comparison *out)
+{
+	double means = out->slow_mean_ns / out->good_mean_ns;
+
+	if (isfinite(means) && isfinite(out->ratio) &&
+	    fabs(log(means) - log(out->ratio)) >= log(1 + TL_STEPS_MIN_CHANGE))
+		tl_text_printf(t, "; the mean of all steps: %+.1f %%", 100 * (means - 1));
+}
+
 /* "slower by 46.3 % (95 % CI 7.6 to 116.9 %, p 0.0022); slowest steps: 1011 (166.4 ms), ..." */
 static void say_comparison(const struct tl_steps_series *good, const struct tl_steps_series *slow,
 			   struct tl_steps_comparison *out)
@@ -74,6 +86,9 @@ static void say_comparison(const struct tl_steps_series *good, const struct tl_s
 			  isfinite(out->ratio_high) && out->ratio_low > 0;
 	struct tl_text t = { 0 };
 
+	/* the middle of the steps is not the first thing to say then */
+	if (out->has_own_alarm)
+		tl_text_printf(&t, "there, unlike here: %s; all in all ", slow->verdict);
 	tl_text_puts(&t, out->verdict);
 	if (has_effect)
 		tl_text_printf(&t, ": %+.1f %% (95 %% CI %+.1f to %+.1f %%), p %.2g",
@@ -87,6 +102,7 @@ static void say_comparison(const struct tl_steps_series *good, const struct tl_s
 		tl_text_puts(&t, " and ");
 		say_count(&t, slow, out->slow_count);
 	}
+	say_what_medians_hide(&t, out);
 	for (size_t i = 0; i < out->slowest_count; i++) {
 		const struct tl_step *x = &slow->steps[out->slowest[i]];
 
@@ -102,12 +118,15 @@ static void say_comparison(const struct tl_steps_series *good, const struct tl_s
 }
 
 int tl_steps_compare(const struct tl_steps_series *good, const struct tl_steps_series *slow,
-		     struct tl_steps_comparison *out, struct tl_error *err)
+		     double min_change, struct tl_steps_comparison *out, struct tl_error *err)
 {
 	struct tl_comparison c;
 	double *a = durations(good, err), *b = durations(slow, err);
 	int ret = a && b ? tl_compare_series(&c, a, good->count, b, slow->count, NULL, err)
 			 : TL_NOMEM;
+
+	double mean_a = a ? tl_mean(a, good->count) : NAN,
+	       mean_b = b ? tl_mean(b, slow->count) : NAN;
 
 	free(a);
 	free(b);
@@ -121,6 +140,9 @@ int tl_steps_compare(const struct tl_steps_series *good, const struct tl_steps_s
 		.slow_left_out = c.slow_left_out,
 		.good_median_ns = c.good_median,
 		.slow_median_ns = c.slow_median,
+		.good_mean_ns = mean_a,
+		.slow_mean_ns = mean_b,
+		.has_own_alarm = slow->is_alarm && !good->is_alarm,
 		.ratio = c.hl_ratio,
 		.ratio_low = c.hl_low,
 		.ratio_high = c.hl_high,
@@ -129,6 +151,8 @@ int tl_steps_compare(const struct tl_steps_series *good, const struct tl_steps_s
 		.smallest_p = c.smallest_p,
 		.method = method_name(c.p_method),
 	};
+	out->is_alarm = out->has_own_alarm ||
+			(c.verdict == TL_COMPARISON_SLOWER && c.hl_ratio - 1 >= min_change);
 	find_slowest(slow, out);
 	say_comparison(good, slow, out);
 	return TL_OK;

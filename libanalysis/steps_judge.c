@@ -300,7 +300,7 @@ int tl_steps_judge(struct tl_store *store, const struct tl_steps_options *option
 	s->period = m.has_period ? (size_t)saturate((int64_t)m.period.period, s->steps_per_row) : 0;
 	s->has_drift = m.has_drift;
 	s->drift_ratio = m.has_drift ? m.drift.total_ratio : 0;
-	s->is_alarm = m.has_drift;
+	s->is_alarm = m.has_drift && m.drift.total_ratio > 0;
 	for (size_t i = 0; i < m.n; i++)
 		s->steps[i].phase = tl_phase_name((enum tl_phase)m.phases[i]);
 	ret = tl_step_classify(store, s, &m, err);

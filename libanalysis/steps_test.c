@@ -286,7 +286,7 @@ static void two_series_are_compared(void **state)
 	}
 	commit();
 	assert_int_equal(tl_steps_load(store, NULL, &steps, &err), TL_OK);
-	assert_int_equal(tl_steps_compare(&steps.series[0], &steps.series[1], &c, &err), TL_OK);
+	assert_int_equal(tl_steps_compare(&steps.series[0], &steps.series[1], 0, &c, &err), TL_OK);
 	assert_string_equal(c.verdict, "slower");
 	assert_true(c.ratio > 1.18 && c.ratio < 1.22);
 	assert_true(c.ratio_low <= c.ratio && c.ratio <= c.ratio_high);
@@ -364,7 +364,7 @@ static void a_comparison_names_the_slowest_steps(void **state)
 	commit();
 	assert_int_equal(tl_steps_load(store, NULL, &steps, &err), TL_OK);
 	assert_int_equal(steps.series_count, 2);
-	assert_int_equal(tl_steps_compare(&steps.series[0], &steps.series[1], &c, &err), TL_OK);
+	assert_int_equal(tl_steps_compare(&steps.series[0], &steps.series[1], 0, &c, &err), TL_OK);
 	assert_string_equal(c.verdict, "slower");
 	/* 3i mod 8, of steps 0 to 7: 0 3 6 1 4 - 2 5; step 5 is fast */
 	assert_int_equal(c.slowest_count, TL_SLOWEST_STEPS);
@@ -374,14 +374,79 @@ static void a_comparison_names_the_slowest_steps(void **state)
 	assert_int_equal(c.slowest[4], 6);
 	assert_non_null(strstr(c.says, "slower: +5"));
 	assert_non_null(strstr(c.says, "slowest there: 2 (156 ms), 7 (155 ms)"));
-	assert_int_equal(tl_steps_compare(&steps.series[1], &steps.series[0], &c, &err), TL_OK);
+	assert_int_equal(tl_steps_compare(&steps.series[1], &steps.series[0], 0, &c, &err), TL_OK);
 	assert_int_equal(c.slowest_count, 0); /* none is slower than the other side */
+	tl_steps_release(&steps);
+}
+
+static void a_slow_phase_that_medians_hide_is_told_when_compared(void **state)
+{
+	struct tl_steps_comparison c;
+	struct tl_steps steps;
+
+	(void)state;
+	begin("train.log");
+	for (int64_t i = 0; i < 100; i++) {
+		mark(i, 0, -1, 100000000 + i * 7919 % 13 * 100000);
+		mark(i, 1, -1,
+		     100000000 + i * 7919 % 13 * 100000 + (i >= 60 && i < 80 ? 50000000 : 0));
+	}
+	commit();
+	assert_int_equal(tl_steps_load(store, NULL, &steps, &err), TL_OK);
+	assert_int_equal(tl_steps_compare(&steps.series[0], &steps.series[1], 0, &c, &err), TL_OK);
+	assert_string_not_equal(c.verdict, "slower");
+	assert_true(c.has_own_alarm && c.is_alarm);
+	assert_near(c.slow_mean_ns - c.good_mean_ns, 1e7, 1e6);
+	assert_non_null(strstr(c.says, "there, unlike here: transient: steps 60-79"));
+	assert_non_null(strstr(c.says, "the mean of all steps: +9."));
+	assert_int_equal(tl_steps_compare(&steps.series[1], &steps.series[0], 0, &c, &err), TL_OK);
+	assert_false(c.is_alarm);
+	tl_steps_release(&steps);
+}
+
+static void a_change_below_the_smallest_worth_is_no_alarm(void **state)
+{
+	struct tl_steps_comparison c;
+	struct tl_steps steps;
+
+	(void)state;
+	begin("train.log");
+	for (int64_t i = 0; i < 100; i++) {
+		mark(i, 0, -1, 100000000 + i * 7919 % 13 * 10000);
+		mark(i, 1, -1, 101000000 + i * 7919 % 13 * 10000);
+	}
+	commit();
+	assert_int_equal(tl_steps_load(store, NULL, &steps, &err), TL_OK);
+	assert_int_equal(tl_steps_compare(&steps.series[0], &steps.series[1], 0, &c, &err), TL_OK);
+	assert_string_equal(c.verdict, "slower");
+	assert_true(c.is_alarm);
+	assert_int_equal(tl_steps_compare(&steps.series[0], &steps.series[1], 0.1, &c, &err),
+			 TL_OK);
+	assert_false(c.is_alarm);
+	tl_steps_release(&steps);
+}
+
+static void steps_that_get_faster_are_no_alarm(void **state)
+{
+	struct tl_steps steps;
+
+	(void)state;
+	begin("train.log");
+	for (int64_t i = 0; i < 300; i++)
+		mark(i, 0, -1, 100000000 - i * 100000 + i * 7919 % 13 * 400000);
+	commit();
+	assert_int_equal(tl_steps_load(store, NULL, &steps, &err), TL_OK);
+	assert_true(steps.series[0].has_drift);
+	assert_false(steps.series[0].is_alarm);
 	tl_steps_release(&steps);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		STEPS_TEST(a_slow_phase_that_medians_hide_is_told_when_compared),
+		STEPS_TEST(a_change_below_the_smallest_worth_is_no_alarm),
+		STEPS_TEST(steps_that_get_faster_are_no_alarm),
 		STEPS_TEST(a_transient_is_found_and_stored),
 		STEPS_TEST(a_row_of_ten_steps_counts_as_ten),
 		STEPS_TEST(the_slow_rows_cover_all_their_steps),
