@@ -24,6 +24,7 @@ struct told_line {
 	int64_t before; /* time of the line before */
 	int64_t gap;	/* numbers since the line before; 0: there is none to count from */
 	int64_t last_gap;
+	bool is_behind; /* its number is smaller than that of the line before */
 	uint64_t position;
 	struct tl_text detail;
 };
@@ -40,6 +41,9 @@ struct step_rank {
 	int32_t rank;
 	bool has_last;
 	int64_t last_number;
+	int64_t first_number; /* the smallest */
+	int64_t stride;	      /* numbers ascend by so many, line after line; 0: not known */
+	uint64_t disorder;    /* numbers that go back, but not to where they began */
 	bool has_time;
 	int64_t time; /* of the last line */
 	struct told_line told;
@@ -73,7 +77,9 @@ static const struct {
 			      "lines" },
 	[STEP_NOTE_MISSING] = { TL_DIAGNOSTIC_NOTE, "steps that no line tells of", "steps" },
 	[STEP_NOTE_BACK] = { TL_DIAGNOSTIC_NOTE,
-			     "step numbers go back: an epoch or a restart begins there", "times" },
+			     "step numbers go back: an epoch or a restart begins there, or lines are out "
+			     "of order",
+			     "times" },
 };
 
 void step_rows_note(struct step_rows *rows, enum step_note note, uint64_t count, uint64_t position)
@@ -152,28 +158,53 @@ static int64_t larger(int64_t a, int64_t b)
 
 /* ---- lines that tell durations --------------------------------------------------------------- */
 
+/* What follows a held line: numbers to the next one, if they ascend. */
+enum { NEXT_NONE = 0, NEXT_IS_BEHIND = -1 };
+
+/* Do lines come at such distances? A program may count from 0 or 1, or print by the clock. */
+static bool is_alike(int64_t gap, int64_t other)
+{
+	return gap > 0 && other > 0 && gap <= other + other / 2 && other <= gap + gap / 2;
+}
+
 /*
  * Of a line whose predecessor is not known: the steps since the beginning, but not more than lie
  * between it and the next line. Some programs count from 0, and then line 49 ends the first 50.
  */
-static int64_t count_first(const struct told_line *t, int64_t next_gap)
+static int64_t count_first(const struct step_rank *r, const struct told_line *t, int64_t next_gap)
 {
-	if (next_gap <= 1 || t->number < 1)
+	int64_t usual = r->stride ? r->stride : t->is_behind && r->disorder ? 1 : next_gap;
+
+	if (usual <= 1 || t->number < 1)
 		return 1;
-	return t->number >= next_gap - 1 ? next_gap : t->number;
+	if (t->number >= usual - 1)
+		return usual;
+	return r->stride || is_alike(t->number, usual) ? t->number : 1;
 }
 
 /*
- * Lines come at regular numbers; a much larger distance than those around it is one where lines are
- * missing, and this line tells nothing of their steps.
+ * Lines come at regular numbers, and ascend; a much larger distance than those around it is one where
+ * lines are missing or out of order, and this line tells nothing of their steps.
  */
-static int64_t count_steps(struct step_rows *rows, const struct told_line *t, int64_t next_gap)
+static int64_t count_steps(struct step_rows *rows, const struct step_rank *r,
+			   const struct told_line *t, int64_t next_gap)
 {
-	int64_t usual = larger(t->last_gap, next_gap);
+	int64_t usual;
 
 	if (!t->gap)
-		return count_first(t, next_gap);
-	if (t->is_progress || !usual || t->gap <= usual + usual / 2)
+		return count_first(r, t, next_gap);
+	if (t->is_progress || t->gap == 1 || is_alike(t->gap, t->last_gap) ||
+	    is_alike(t->gap, next_gap) || is_alike(t->gap, r->stride))
+		return t->gap;
+	/* two lines of a log or of an epoch, and no more; or the next is missing */
+	if (!t->last_gap && !r->disorder &&
+	    (next_gap == NEXT_NONE || (next_gap % t->gap == 0 && next_gap / t->gap <= 4)))
+		return t->gap;
+	usual = r->stride				? r->stride
+		: is_alike(t->last_gap, next_gap)	? larger(t->last_gap, next_gap)
+		: next_gap == NEXT_NONE && !r->disorder ? t->last_gap
+							: 1;
+	if (t->gap <= usual)
 		return t->gap;
 	step_rows_note(rows, STEP_NOTE_MISSING, (uint64_t)(t->gap - usual), t->position);
 	return usual;
@@ -195,7 +226,7 @@ static int release_told(struct step_rows *rows, struct step_rank *r, int64_t nex
 {
 	struct told_line *t = &r->told;
 	struct tl_event ev = { .step.number = t->number, .step.rank = r->rank };
-	int64_t count = count_steps(rows, t, next_gap), span;
+	int64_t count = count_steps(rows, r, t, next_gap), span;
 	bool total = t->gap ? is_total(t, count) : count > 1 && is_next_total;
 
 	t->is_held = false;
@@ -216,7 +247,7 @@ static int release_told(struct step_rows *rows, struct step_rank *r, int64_t nex
 }
 
 static void hold(struct told_line *t, const struct step_rank *r, const struct step_line *line,
-		 int64_t gap)
+		 int64_t gap, bool is_behind)
 {
 	struct tl_text detail = t->detail;
 
@@ -233,6 +264,7 @@ static void hold(struct told_line *t, const struct step_rank *r, const struct st
 		.before = r->time,
 		.gap = gap,
 		.last_gap = t->gap,
+		.is_behind = is_behind,
 		.position = line->position,
 		.detail = detail,
 	};
@@ -243,7 +275,8 @@ static int add_told(struct step_rows *rows, struct step_rank *r, const struct st
 		    int64_t gap, struct tl_sink *sink, struct tl_error *err)
 {
 	struct told_line next = { 0 };
-	bool was_held = r->told.is_held;
+	bool was_held = r->told.is_held, is_behind = r->has_last && line->number < r->last_number;
+	bool is_anew = is_behind && line->number == r->first_number;
 	int ret = TL_OK;
 
 	next.duration_ns = line->duration_ns;
@@ -253,8 +286,11 @@ static int add_told(struct step_rows *rows, struct step_rank *r, const struct st
 	next.has_time = line->has_time;
 	next.has_before = r->has_time;
 	if (was_held)
-		ret = release_told(rows, r, gap, is_total(&next, gap), sink, err);
-	hold(&r->told, r, line, was_held ? gap : 0);
+		ret = release_told(rows, r, is_anew || !is_behind ? gap : NEXT_IS_BEHIND,
+				   is_total(&next, gap), sink, err);
+	if (was_held && is_alike(gap, r->told.gap))
+		r->stride = gap;
+	hold(&r->told, r, line, was_held ? gap : 0, is_behind);
 	return ret;
 }
 
@@ -383,6 +419,15 @@ static int add_untold(struct step_rows *rows, struct step_rank *r, const struct 
 
 /* ---- public ---------------------------------------------------------------------------------- */
 
+/* An epoch begins where the last one did; a restart, and disorder, do not. */
+static void go_back(struct step_rows *rows, struct step_rank *r, const struct step_line *line)
+{
+	step_rows_note(rows, STEP_NOTE_BACK, 1, line->position);
+	r->disorder += line->number != r->first_number;
+	if (line->number < r->first_number)
+		r->first_number = line->number;
+}
+
 static int add_line(struct step_rows *rows, const struct step_line *line, struct tl_sink *sink,
 		    struct tl_error *err)
 {
@@ -398,9 +443,11 @@ static int add_line(struct step_rows *rows, const struct step_line *line, struct
 		return TL_OK;
 	}
 	if (r->has_last && line->number < r->last_number)
-		step_rows_note(rows, STEP_NOTE_BACK, 1, line->position);
+		go_back(rows, r, line);
 	else if (r->has_last)
 		gap = between(r->last_number, line->number);
+	else
+		r->first_number = line->number;
 	if (is_placed)
 		ret = add_placed(rows, r, line, gap, sink, err);
 	else if (line->duration_ns >= 0)
@@ -519,7 +566,7 @@ int step_rows_finish(struct step_rows *rows, struct tl_sink *sink, struct tl_err
 		struct step_rank *r = &rows->ranks[i];
 
 		if (r->told.is_held)
-			ret = release_told(rows, r, 0, false, sink, err);
+			ret = release_told(rows, r, NEXT_NONE, false, sink, err);
 		if (ret == TL_OK)
 			ret = flush_joined(rows, r, sink, err);
 	}

@@ -385,6 +385,31 @@ static void after_a_restart_lines_stand_for_as_many_steps(void **state)
 	assert_int_equal(find(&t, TL_EVENT_DIAGNOSTIC, "go back")->diagnostic.count, 1);
 }
 
+static void lines_out_of_order_stand_for_one_step_each(void **state)
+{
+	static const int orders[][8] = {
+		{ 1, 2, 4, 3, 5, 6, 7, 8 }, /* two lines swapped */
+		{ 2, 1, 4, 3, 6, 5, 8, 7 },
+		{ 71, 41, 11, 82, 52, 22, 93, 63 }, /* as a hash table has them */
+		{ 1, 10, 100, 11, 12, 13, 2, 20 },  /* sorted as text */
+		{ 8, 7, 6, 5, 4, 3, 2, 1 },
+	};
+	struct taken t;
+
+	(void)state;
+	for (size_t k = 0; k < sizeof(orders) / sizeof(orders[0]); k++) {
+		char text[400] = "";
+
+		for (size_t i = 0, n = 0; i < 8; i++)
+			n += (size_t)snprintf(text + n, sizeof(text) - n, "step %d time: 1 s\n",
+					      orders[k][i]);
+		import(&t, text);
+		assert_int_equal(t.result.events[TL_EVENT_STEP], 8);
+		for (size_t i = 0; i < 8; i++)
+			check_step(&t, i, orders[k][i], 1, 1000000000);
+	}
+}
+
 static void a_time_for_all_steps_of_a_line_is_told_by_the_times_of_lines(void **state)
 {
 	struct taken t;
@@ -671,6 +696,7 @@ int main(void)
 		cmocka_unit_test(the_first_line_stands_for_what_can_have_been),
 		cmocka_unit_test(steps_of_lines_that_are_missing_are_nobodys),
 		cmocka_unit_test(after_a_restart_lines_stand_for_as_many_steps),
+		cmocka_unit_test(lines_out_of_order_stand_for_one_step_each),
 		cmocka_unit_test(a_time_for_all_steps_of_a_line_is_told_by_the_times_of_lines),
 		cmocka_unit_test(a_time_in_parentheses_is_since_the_line_before),
 		cmocka_unit_test(lines_of_coarse_times_are_joined_until_they_tell),
