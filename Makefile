@@ -22,7 +22,7 @@ say = $(if $(V)$(findstring s,$(firstword $(MAKEFLAGS))),,@echo '  $(1)  $(2)')
 VERSION := $(shell sed -n 's/^.define TL_VERSION "\(.*\)"/\1/p' libanalysis/analysis.h)
 SOVERSION := 0
 
-PACKAGES := sqlite3 libtraceevent libelf libdw jansson zlib libzstd liblzma libpcre2-8
+PACKAGES := sqlite3 libtraceevent libelf libdw jansson zlib libzstd liblzma libpcre2-8 libpcre2-posix
 PKG_CFLAGS = $(shell $(PKG_CONFIG) --cflags $(PACKAGES) 2>/dev/null)
 PKG_LIBS = $(shell $(PKG_CONFIG) --libs $(PACKAGES) 2>/dev/null)
 LIBS = $(PKG_LIBS) -l:libiberty.a -lbz2 -lm -pthread

@@ -746,7 +746,7 @@ struct tl_fold_options {
 	bool annotate_kernel, annotate_jit; /* _[k], _[j] */
 	bool show_addresses;		    /* of unknown frames */
 	bool user_only, kernel_only, no_idle, show_inlined, show_state;
-	const char *comm_pattern;	     /* POSIX extended regular expression, or NULL */
+	const char *comm_pattern;	     /* Perl regular expression, or NULL */
 	const char *const *exclude_patterns; /* stacks with a matching frame are left out */
 	size_t exclude_count;
 	const int32_t *tids;

@@ -92,7 +92,7 @@ struct tl_steps_series {
 };
 
 struct tl_steps_options {
-	const char *name_pattern; /* extended regular expression of slices that are steps; its first
+	const char *name_pattern; /* Perl regular expression of slices that are steps; its first
 				     group, if any, is the number. NULL: what importers know */
 	double min_change;	  /* smallest ratio worth reporting; 0: 0.05 */
 	bool has_rank;

@@ -13,7 +13,7 @@ extern "C" {
 
 struct tl_syscall_options {
 	/* What is told; what is usual (thresholds) is learnt from all calls whatever these say. */
-	const char *thread_pattern; /* POSIX extended regular expression on names, or NULL */
+	const char *thread_pattern; /* Perl regular expression on names, or NULL */
 	const char *name_pattern;   /* of calls, or NULL */
 	const int32_t *tids;	    /* none: all */
 	size_t tid_count;

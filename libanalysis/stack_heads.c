@@ -51,15 +51,8 @@ int tl_fold_open_heads(struct tl_fold *fold, struct tl_error *err)
 	int ret = load_threads(fold, err);
 
 	if (ret == TL_OK && pattern) {
-		int code = regcomp(&fold->comm_pattern, pattern, REG_EXTENDED | REG_NOSUB);
-		char why[200];
-
-		if (code) {
-			regerror(code, &fold->comm_pattern, why, sizeof(why));
-			return tl_fail(err, TL_USAGE, "'%s' is no regular expression: %s", pattern,
-				       why);
-		}
-		fold->has_comm_pattern = true;
+		ret = tl_pattern_compile(&fold->comm_pattern, pattern, false, err);
+		fold->has_comm_pattern = ret == TL_OK;
 	}
 	if (ret == TL_OK)
 		ret = tl_statement_open(&fold->find_string, fold->store,

@@ -4,9 +4,10 @@
  */
 #include "stack_tree.h"
 
-#include <regex.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "pattern.h"
 
 #define ID_MAX	  (INT64_C(1) << 28) /* more rows than this are taken for damage */
 #define DEPTH_MAX 100000	     /* frames; no recorder goes anywhere near */
@@ -55,15 +56,11 @@ static int compile_excludes(struct tl_stack_tree *tree, struct tl_error *err)
 	if (!tree->excludes)
 		return TL_NOMEM;
 	for (size_t i = 0; i < opt->exclude_count; i++) {
-		char why[200];
-		int code = regcomp(&tree->excludes[i], opt->exclude_patterns[i],
-				   REG_EXTENDED | REG_NOSUB);
+		int ret = tl_pattern_compile(&tree->excludes[i], opt->exclude_patterns[i], false,
+					     err);
 
-		if (code) {
-			regerror(code, &tree->excludes[i], why, sizeof(why));
-			return tl_fail(err, TL_USAGE, "'%s' is no regular expression: %s",
-				       opt->exclude_patterns[i], why);
-		}
+		if (ret < 0)
+			return ret;
 		tree->exclude_count++;
 	}
 	return TL_OK;

@@ -13,7 +13,7 @@ struct tl_stack_tree;
 struct tl_tree_options {
 	struct tl_frame_options frames;
 	uint32_t max_depth;		     /* 0: all; keeps the outermost */
-	const char *const *exclude_patterns; /* POSIX extended regular expressions */
+	const char *const *exclude_patterns; /* Perl regular expressions */
 	size_t exclude_count;
 };
 

@@ -5,8 +5,7 @@
 #ifndef TL_STACKS_H
 #define TL_STACKS_H
 
-#include <regex.h>
-
+#include "pattern.h"
 #include "stack_tree.h"
 
 struct tl_fold_event {

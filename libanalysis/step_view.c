@@ -4,10 +4,10 @@
  */
 #include "step_view.h"
 
-#include <regex.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "pattern.h"
 #include "reader.h"
 
 const char *tl_view_text(const struct tl_step_view *view, uint32_t text)
@@ -274,11 +274,10 @@ static int choose_asked(struct tl_step_view *view, const char *asked, struct tl_
 	int64_t best = -1, thread_id = 0, wanted = is_tid ? strtoll(asked, NULL, 10) : -1;
 	regex_t pattern;
 	size_t found = 0;
-	int ret, code = is_tid ? 0 : regcomp(&pattern, asked, REG_EXTENDED | REG_NOSUB);
+	int ret = is_tid ? TL_OK : tl_pattern_compile(&pattern, asked, false, err);
 
-	if (code)
-		return tl_fail(err, TL_USAGE, "'%.100s' is no thread id and no regular expression",
-			       asked);
+	if (ret < 0)
+		return ret;
 	ret = tl_statement_open(&st, view->store, CANDIDATES "ORDER BY weight DESC, thread",
 				"thread tid name weight", err);
 	if (ret == TL_OK)

@@ -4,11 +4,11 @@
  */
 #include "steps.h"
 
-#include <regex.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "memory.h"
+#include "pattern.h"
 #include "reader.h"
 
 struct loading {
@@ -249,15 +249,10 @@ static int load_named(struct loading *l, struct pattern *p, struct tl_error *err
 static int load_by_pattern(struct loading *l, struct tl_error *err)
 {
 	struct pattern p = { 0 };
-	int code = regcomp(&p.regex, l->opt->name_pattern, REG_EXTENDED);
-	int ret;
+	int ret = tl_pattern_compile(&p.regex, l->opt->name_pattern, true, err);
 
-	if (code) {
-		char why[128];
-
-		regerror(code, &p.regex, why, sizeof(why));
-		return tl_fail(err, TL_USAGE, "step name '%s': %s", l->opt->name_pattern, why);
-	}
+	if (ret < 0)
+		return ret;
 	ret = match_names(l, &p, err);
 	if (ret == TL_OK)
 		ret = load_named(l, &p, err);

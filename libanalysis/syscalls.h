@@ -6,10 +6,9 @@
 #ifndef TL_SYSCALLS_H
 #define TL_SYSCALLS_H
 
-#include <regex.h>
-
 #include "calls.h"
 #include "latency.h"
+#include "pattern.h"
 #include "ranges.h"
 
 #define TL_IDLE_RATIO 0.9 /* of its time that an idle thread waits, at least */

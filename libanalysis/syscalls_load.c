@@ -79,18 +79,10 @@ int tl_syscalls_text(struct tl_syscall_question *q, int64_t string_id, const cha
 
 static int compile(regex_t *pattern, bool *has_pattern, const char *text, struct tl_error *err)
 {
-	char why[200];
-	int code;
+	int ret = text ? tl_pattern_compile(pattern, text, false, err) : TL_OK;
 
-	if (!text)
-		return TL_OK;
-	code = regcomp(pattern, text, REG_EXTENDED | REG_NOSUB);
-	if (code) {
-		regerror(code, pattern, why, sizeof(why));
-		return tl_fail(err, TL_USAGE, "'%s' is no regular expression: %s", text, why);
-	}
-	*has_pattern = true;
-	return TL_OK;
+	*has_pattern = text && ret == TL_OK;
+	return ret;
 }
 
 /* ---- threads ---- */

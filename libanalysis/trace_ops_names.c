@@ -120,17 +120,6 @@ size_t tl_ops_name_length(const char *name, size_t length)
 
 /* ---- what is asked for ---- */
 
-static int compile(regex_t *regex, const char *pattern, struct tl_error *err)
-{
-	int code = regcomp(regex, pattern, REG_EXTENDED | REG_NOSUB);
-	char why[200];
-
-	if (!code)
-		return TL_OK;
-	regerror(code, regex, why, sizeof(why));
-	return tl_fail(err, TL_USAGE, "'%s' is no regular expression: %s", pattern, why);
-}
-
 int tl_ops_patterns_open(struct tl_ops_patterns *p, const char *thread, const char *const *excludes,
 			 size_t exclude_count, struct tl_error *err)
 {
@@ -140,11 +129,11 @@ int tl_ops_patterns_open(struct tl_ops_patterns *p, const char *thread, const ch
 	if (!p->excludes)
 		return TL_NOMEM;
 	if (thread) {
-		ret = compile(&p->thread, thread, err);
+		ret = tl_pattern_compile(&p->thread, thread, false, err);
 		p->has_thread = ret == TL_OK;
 	}
 	for (size_t i = 0; i < exclude_count && ret == TL_OK; i++) {
-		ret = compile(&p->excludes[i], excludes[i], err);
+		ret = tl_pattern_compile(&p->excludes[i], excludes[i], false, err);
 		p->exclude_count += ret == TL_OK;
 	}
 	return ret;

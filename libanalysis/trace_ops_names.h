@@ -4,9 +4,8 @@
 #ifndef TL_TRACE_OPS_NAMES_H
 #define TL_TRACE_OPS_NAMES_H
 
-#include <regex.h>
-
 #include "memory.h"
+#include "pattern.h"
 
 /* A row of a timeline, as the trace tells of it; texts NULL and numbers -1: unknown. */
 struct tl_ops_row {

@@ -81,6 +81,7 @@ zlib.h libanalysis/inflate.c libanalysis/symbols*.c
 lzma.h libanalysis/inflate.c libanalysis/symbols*.c
 bzlib.h libanalysis/inflate.c
 pcre2.h formats/training_log_pattern.c
+pcre2posix.h libanalysis/pattern.h
 zstd.h libanalysis/inflate.c libanalysis/symbols*.c formats/perf*.c
 '
 set -f

@@ -10,7 +10,7 @@ LC_ALL=C
 export LC_ALL
 
 runtime='libsqlite3-0 libtraceevent1|libtraceevent1t64 libelf1|libelf1t64 libdw1|libdw1t64 libjansson4
-	zlib1g libzstd1 liblzma5|liblzma5t64 libbz2-1.0 libpcre2-8-0'
+	zlib1g libzstd1 liblzma5|liblzma5t64 libbz2-1.0 libpcre2-8-0 libpcre2-posix3|libpcre2-posix2'
 build='gcc make pkg-config|pkgconf libc6-dev libsqlite3-dev libtraceevent-dev libelf-dev libdw-dev
 	libjansson-dev zlib1g-dev libzstd-dev liblzma-dev libbz2-dev libiberty-dev libpcre2-dev'
 test='libcmocka-dev
