@@ -4,14 +4,17 @@
  */
 #include "steps.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "memory.h"
 #include "step_class.h"
 #include "step_pauses.h"
 #include "steps_model.h"
 
+#define RANGES_TOLD   5 /* more are dots */
 #define VISIBLE_STEPS 6 /* "would six slow steps in a row be seen?" */
 
 static int no_memory(struct tl_error *err)
@@ -204,18 +207,67 @@ static size_t write_regressions(struct tl_text *t, const struct tl_steps_series 
 				       100 * x->effect_ratio, 100 * x->effect_low_ratio,
 				       100 * x->effect_high_ratio);
 		tl_text_printf(t, ", cost %.3g s", x->excess_ns / 1e9);
+		/* three steps in the band may be followed by others that are not */
 		if (x->is_recovered && x->has_recovery)
-			tl_text_printf(t, ", recovered after %zu steps (%.3g s)", x->recovery_steps,
-				       x->recovery_ns / 1e9);
+			tl_text_printf(t, ", %s after %zu steps (%.3g s)",
+				       (int64_t)x->recovery_steps <
+						       tl_steps_counted(s, x->first, x->last)
+					       ? "first back in the baseline's band"
+					       : "recovered",
+				       x->recovery_steps, x->recovery_ns / 1e9);
 		tl_text_printf(t, ", confidence %s", x->confidence);
 	}
 	return told;
+}
+
+/*
+ * The baseline is what came first and lasted. Where most of the steps are faster than that, a person
+ * who looks for slow steps means it.
+ */
+static void write_improvement(struct tl_text *t, const struct tl_steps_series *s)
+{
+	int64_t improved = 0, baseline = 0;
+	double improved_ns = 0;
+	size_t told = 0;
+
+	for (size_t i = 0; i < s->phase_count; i++) {
+		const struct tl_steps_phase *p = &s->phases[i];
+
+		if (!strcmp(p->kind, "improved")) {
+			improved += tl_steps_counted(s, p->first, p->last);
+			improved_ns += p->excess_ns;
+		} else if (!strcmp(p->kind, "baseline")) {
+			baseline += tl_steps_counted(s, p->first, p->last);
+		}
+	}
+	if (2 * improved <= s->step_count || !baseline || !improved)
+		return;
+	improved_ns = improved_ns / (double)improved + s->baseline_ns;
+	tl_text_printf(t,
+		       ": %" PRId64 " of %" PRId64
+		       " steps are faster than the first ones; measured "
+		       "by them, %" PRId64 " steps are slower by %.1f %%: ",
+		       improved, s->step_count, baseline, 100 * (s->baseline_ns / improved_ns - 1));
+	for (size_t i = 0; i < s->phase_count; i++) {
+		const struct tl_steps_phase *p = &s->phases[i];
+
+		if (strcmp(p->kind, "baseline") != 0)
+			continue;
+		if (told++ == RANGES_TOLD) {
+			tl_text_puts(t, ", ...");
+			break;
+		}
+		tl_text_printf(t, "%s%" PRId64 "-%" PRId64, told > 1 ? ", " : "",
+			       tl_step_first(&s->steps[p->first]), s->steps[p->last].number);
+	}
 }
 
 static void write_no_regression(struct tl_text *t, const struct tl_steps_series *s,
 				const struct tl_steps_model *m)
 {
 	tl_text_puts(t, tl_steps_verdict_name(m->verdict));
+	if (m->verdict == TL_STEPS_IMPROVEMENT)
+		write_improvement(t, s);
 	if (m->has_drift)
 		tl_text_printf(t, ": %+.1f %% from the first step to the last",
 			       100 * m->drift.total_ratio);

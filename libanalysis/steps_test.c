@@ -426,6 +426,25 @@ static void a_change_below_the_smallest_worth_is_no_alarm(void **state)
 	tl_steps_release(&steps);
 }
 
+static void where_most_steps_are_faster_than_the_baseline_the_others_are_named(void **state)
+{
+	struct tl_steps steps;
+
+	(void)state;
+	begin("train.log");
+	for (int64_t i = 0; i < 300; i++)
+		mark(i, 0, -1,
+		     100000000 + i * 7919 % 13 * 100000 +
+			     (i < 20 || (i >= 150 && i < 170) ? 30000000 : 0));
+	commit();
+	assert_int_equal(tl_steps_load(store, NULL, &steps, &err), TL_OK);
+	assert_non_null(strstr(steps.series[0].verdict,
+			       "260 of 300 steps are faster than the first ones; measured by them, "
+			       "40 steps are slower by 29."));
+	assert_non_null(strstr(steps.series[0].verdict, ": 0-19, 150-169"));
+	tl_steps_release(&steps);
+}
+
 static void steps_that_get_faster_are_no_alarm(void **state)
 {
 	struct tl_steps steps;
@@ -446,6 +465,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		STEPS_TEST(a_slow_phase_that_medians_hide_is_told_when_compared),
 		STEPS_TEST(a_change_below_the_smallest_worth_is_no_alarm),
+		STEPS_TEST(where_most_steps_are_faster_than_the_baseline_the_others_are_named),
 		STEPS_TEST(steps_that_get_faster_are_no_alarm),
 		STEPS_TEST(a_transient_is_found_and_stored),
 		STEPS_TEST(a_row_of_ten_steps_counts_as_ten),
