@@ -37,18 +37,28 @@ enum { STOPPING_SIGNAL_COUNT = sizeof(stopping_signals) / sizeof(stopping_signal
 /* A handler can reach nothing but a global. */
 static volatile sig_atomic_t stopped_by;
 
+/* A read from a pipe that began just after a look at stopped_by would wait for ever, if nobody writes. */
+static void wake_reader(int number)
+{
+	(void)number;
+	alarm(1);
+}
+
 static void note_signal(int number)
 {
 	stopped_by = number;
+	alarm(1);
 }
 
 void signals_catch(void)
 {
 	/* SA_RESETHAND: who asks a second time does not want to wait for a tidy end. */
 	struct sigaction action = { .sa_handler = note_signal, .sa_flags = (int)SA_RESETHAND };
-	struct sigaction old;
+	struct sigaction waking = { .sa_handler = wake_reader }, old;
 
 	sigemptyset(&action.sa_mask);
+	sigemptyset(&waking.sa_mask);
+	sigaction(SIGALRM, &waking, NULL);
 	for (int i = 0; i < STOPPING_SIGNAL_COUNT; i++) {
 		/* What the caller told us to ignore (nohup) stays ignored. */
 		if (!sigaction(stopping_signals[i], NULL, &old) && old.sa_handler != SIG_IGN)
