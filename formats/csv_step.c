@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "csv_step_order.h"
 #include "reader.h"
 #include "step_rows.h"
 #include "training_log.h"
@@ -15,10 +16,7 @@
 
 #define SECOND_NS INT64_C(1000000000)
 
-/* "elapsed": growing in so many rows in a row it counts from the beginning. */
-enum { PENDING_ROWS = 8 };
-
-enum note { NOTE_UNIT, NOTE_RATE, NOTE_LOGGED, NOTE_OTHER, NOTE_TOTAL, NOTE_COUNT };
+enum note { NOTE_UNIT, NOTE_RATE, NOTE_LOGGED, NOTE_OTHER, NOTE_ORDER, NOTE_COUNT };
 
 static const struct {
 	const char *what, *unit;
@@ -26,31 +24,24 @@ static const struct {
 	[NOTE_UNIT] = { "durations without a unit, taken as seconds", "steps" },
 	[NOTE_RATE] = { "durations from a rate", "steps" },
 	[NOTE_LOGGED] = { "times of rows, taken as the ends of their steps", "rows" },
+	[NOTE_ORDER] = { "rows out of order: taken in the order of their steps", "rows" },
 	[NOTE_OTHER] = { "rows that tell neither a duration nor a time of a step", "rows" },
-	[NOTE_TOTAL] = { "elapsed times that grow from row to row: taken as counted from the "
-			 "beginning",
-			 "rows" },
 };
-
-/* How to read "elapsed" is not known before some rows are there. */
-enum elapsed { ELAPSED_UNKNOWN, ELAPSED_OF_STEP, ELAPSED_OF_ALL };
 
 struct steps {
 	struct csv_step_columns columns;
 	bool used[CSV_FIELDS_MAX];
 	int64_t counted; /* the next number, where no column has it */
-	bool is_relative, has_time, is_local;
+	bool is_relative, is_local;
 	int64_t guessed_unit_ns; /* of a time without a unit, by its size */
-	int64_t last_end, tick_ns;
+	int64_t tick_ns;
 	struct step_rows rows;
-	struct step_line pending[PENDING_ROWS];
-	struct tl_arena texts;
-	size_t pending_count;
-	enum elapsed elapsed;
+	struct csv_step_order order;
 	int64_t elapsed_tick_ns;
 	char key[64]; /* of long tables: the first metric that is no duration */
 	bool has_key;
 	uint64_t lines;
+	bool is_too_long; /* to be put in order */
 	struct {
 		uint64_t count, first;
 	} notes[NOTE_COUNT];
@@ -374,72 +365,37 @@ static int add_row(struct csv_table *t, struct steps *s, const struct step_line 
 		   struct tl_sink *sink, struct tl_error *err)
 {
 	uint64_t before = s->rows.emitted;
-	int64_t end = line->time;
 	int ret = step_rows_add(&s->rows, line, sink, err);
 
 	t->events += s->rows.emitted - before;
-	s->lines++;
-	if (!line->has_time)
-		return ret;
-	if (line->is_begin && line->duration_ns > 0 &&
-	    __builtin_add_overflow(end, line->duration_ns, &end))
-		end = line->time;
-	s->last_end = !s->has_time || end > s->last_end ? end : s->last_end;
-	s->has_time = true;
 	return ret;
 }
 
-/* ---- "elapsed" ------------------------------------------------------------------------------- */
-
-/* A time since the beginning is when, and not how long. */
-static int add_elapsed(struct csv_table *t, struct steps *s, struct step_line *line,
-		       struct tl_sink *sink, struct tl_error *err)
+/* What was kept, in the order of the steps. */
+static int add_kept(struct csv_table *t, struct steps *s, struct tl_sink *sink,
+		    struct tl_error *err)
 {
-	if (s->elapsed == ELAPSED_OF_ALL) {
-		if (!line->has_time) {
-			line->time = line->duration_ns;
-			line->tick_ns = s->elapsed_tick_ns;
-			s->is_relative = true;
-		}
-		line->has_time = true;
-		line->duration_ns = -1;
-		note(t, NOTE_TOTAL);
-	}
-	return add_row(t, s, line, sink, err);
-}
-
-static int flush_pending(struct csv_table *t, struct steps *s, struct tl_sink *sink,
-			 struct tl_error *err)
-{
-	size_t count = s->pending_count;
-	bool grows = count > 2 && s->pending[count - 1].duration_ns > s->pending[0].duration_ns;
 	int ret = TL_OK;
 
-	for (size_t i = 1; i < count; i++)
-		grows &= s->pending[i].duration_ns >= s->pending[i - 1].duration_ns;
-	s->elapsed = grows ? ELAPSED_OF_ALL : ELAPSED_OF_STEP;
-	for (size_t i = 0; i < count && ret == TL_OK; i++)
-		ret = add_elapsed(t, s, &s->pending[i], sink, err);
-	s->pending_count = 0;
-	tl_arena_release(&s->texts);
+	for (size_t i = 0; i < s->order.count && ret == TL_OK; i++)
+		ret = add_row(t, s, &s->order.lines[i], sink, err);
+	csv_step_order_release(&s->order);
 	return ret;
 }
 
-/* Whether it grows from row to row is seen by some rows. */
-static int take_elapsed(struct csv_table *t, struct steps *s, struct step_line *line,
-			struct tl_sink *sink, struct tl_error *err)
+static int keep_row(struct csv_table *t, struct steps *s, const struct step_line *line,
+		    struct tl_sink *sink, struct tl_error *err)
 {
-	struct step_line *kept;
+	int ret;
 
-	if (s->elapsed)
-		return add_elapsed(t, s, line, sink, err);
-	kept = &s->pending[s->pending_count++];
-	*kept = *line;
-	if (line->detail)
-		kept->detail = tl_arena_copy(&s->texts, line->detail, strlen(line->detail), err);
-	if (line->detail && !kept->detail)
-		return TL_NOMEM;
-	return s->pending_count == PENDING_ROWS ? flush_pending(t, s, sink, err) : TL_OK;
+	s->lines++;
+	if (s->is_too_long)
+		return add_row(t, s, line, sink, err);
+	ret = csv_step_order_keep(&s->order, line, err);
+	if (ret <= 0)
+		return ret;
+	s->is_too_long = true;
+	return add_kept(t, s, sink, err);
 }
 
 /* ---- the table ------------------------------------------------------------------------------- */
@@ -468,10 +424,11 @@ static int row(struct csv_table *t, const struct csv_record *values, struct tl_s
 		return tl_fail(err, TL_NOMEM, "out of memory");
 	line.detail = t->detail.length ? t->detail.data : NULL;
 	line.tick_ns = s->tick_ns ? s->tick_ns : 1;
-	if (s->columns.may_be_total && s->columns.at[CSV_STEP_DURATION] >= 0 &&
-	    line.duration_ns >= 0 && !line.is_begin)
-		return take_elapsed(t, s, &line, sink, err);
-	return add_row(t, s, &line, sink, err);
+	line.may_be_total = s->columns.may_be_total && s->columns.at[CSV_STEP_DURATION] >= 0 &&
+			    line.duration_ns >= 0 && !line.is_begin;
+	line.is_named_elapsed = line.may_be_total;
+	line.duration_tick_ns = s->elapsed_tick_ns;
+	return keep_row(t, s, &line, sink, err);
 }
 
 static int emit_clock(struct csv_table *t, const struct steps *s, struct tl_sink *sink,
@@ -479,14 +436,14 @@ static int emit_clock(struct csv_table *t, const struct steps *s, struct tl_sink
 {
 	struct tl_event ev = { .kind = TL_EVENT_CLOCK };
 
-	if (!s->has_time)
+	if (!s->rows.has_time)
 		return TL_OK;
 	ev.clock.name = "times of the rows";
 	ev.clock.method = TL_CLOCK_EXACT;
 	ev.clock.why = "Unix time, or a time zone, in the table";
-	if (s->is_relative) {
+	if (s->is_relative || s->rows.elapsed.is_time) {
 		if (!t->modified_ns ||
-		    __builtin_sub_overflow(t->modified_ns, s->last_end, &ev.clock.offset_ns))
+		    __builtin_sub_overflow(t->modified_ns, s->rows.last_end, &ev.clock.offset_ns))
 			ev.clock.offset_ns = 0;
 		ev.clock.method = TL_CLOCK_ASSUMED;
 		ev.clock.residual_ns = -1;
@@ -524,8 +481,13 @@ static int emit_notes(const struct steps *s, struct tl_sink *sink, struct tl_err
 static int end(struct csv_table *t, struct tl_sink *sink, struct tl_error *err)
 {
 	struct steps *s = t->state;
-	int ret = s->pending_count ? flush_pending(t, s, sink, err) : TL_OK;
+	int ret;
 
+	if (csv_step_order_sort(&s->order)) {
+		s->notes[NOTE_ORDER].count = s->order.moved;
+		s->notes[NOTE_ORDER].first = s->order.first_moved;
+	}
+	ret = add_kept(t, s, sink, err);
 	if (ret == TL_OK && !s->lines && s->notes[NOTE_OTHER].count)
 		ret = tl_fail(err, TL_NOTHING,
 			      "is a table of steps, but none of its %llu rows tells how long one "
@@ -544,7 +506,7 @@ static void release(struct csv_table *t)
 
 	if (s) {
 		step_rows_release(&s->rows);
-		tl_arena_release(&s->texts);
+		csv_step_order_release(&s->order);
 	}
 	free(s);
 }

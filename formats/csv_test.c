@@ -222,6 +222,52 @@ static void rows_of_every_tenth_step_stand_for_ten(void **state)
 	assert_int_equal(nth(&t, TL_EVENT_STEP, 2)->step.duration_ns, 7500000000);
 }
 
+static void rows_out_of_order_are_put_in_the_order_of_their_steps(void **state)
+{
+	struct taken t;
+
+	(void)state;
+	import(&t, "step,step_time\n1,0.1\n10,1.0\n2,0.2\n3,0.3\n9,0.9\n4,0.4\n");
+	assert_int_equal(t.result.events[TL_EVENT_STEP], 6);
+	for (size_t i = 0; i < 6; i++) {
+		const struct tl_event_step *step = &nth(&t, TL_EVENT_STEP, i)->step;
+
+		assert_int_equal(step->number, i < 4 ? i + 1 : i + 5);
+		assert_int_equal(step->duration_ns, step->number * 100000000);
+	}
+	import(&t, "step,timestamp\n3,1714564803.001\n1,1714564801.001\n2,1714564801.501\n");
+	assert_int_equal(nth(&t, TL_EVENT_STEP, 2)->step.number, 3);
+	assert_int_equal(nth(&t, TL_EVENT_STEP, 2)->step.duration_ns, 1500000000);
+	import(&t, "step,rank,step_time\n1,0,1\n1,1,2\n3,0,1\n2,1,2\n2,0,1\n3,1,2\n");
+	for (size_t i = 0; i < 6; i++) {
+		assert_int_equal(nth(&t, TL_EVENT_STEP, i)->step.count, 1);
+		assert_int_equal(nth(&t, TL_EVENT_STEP, i)->step.duration_ns,
+				 (1 + nth(&t, TL_EVENT_STEP, i)->step.rank) * INT64_C(1000000000));
+	}
+}
+
+static void epochs_and_restarts_are_no_disorder(void **state)
+{
+	static const char *const tables[] = {
+		"step,step_time\n1,1\n2,2\n3,3\n1,4\n2,5\n3,6\n",
+		/* times go on */
+		"step,end,step_time\n10,10,1\n20,30,2\n15,60,3\n25,100,4\n35,150,5\n45,210,6\n",
+	};
+	struct taken t;
+
+	(void)state;
+	for (size_t k = 0; k < 2; k++) {
+		import(&t, tables[k]);
+		for (int i = 0; i < 6; i++) {
+			const struct tl_event_step *step = &nth(&t, TL_EVENT_STEP, (size_t)i)->step;
+
+			assert_int_equal(step->duration_ns,
+					 (i + 1) * INT64_C(1000000000) *
+						 (step->count > 1 ? step->count : 1));
+		}
+	}
+}
+
 static void other_columns_are_kept(void **state)
 {
 	struct taken t;
@@ -445,6 +491,8 @@ int main(void)
 		cmocka_unit_test(rows_between_steps_are_none),
 		cmocka_unit_test(a_start_lasts_to_the_next),
 		cmocka_unit_test(rows_that_tell_no_duration_last_from_row_to_row),
+		cmocka_unit_test(rows_out_of_order_are_put_in_the_order_of_their_steps),
+		cmocka_unit_test(epochs_and_restarts_are_no_disorder),
 		cmocka_unit_test(other_columns_are_kept),
 		cmocka_unit_test(ranks_of_rows_win_over_the_one_told),
 		cmocka_unit_test(starts_from_an_unknown_beginning_are_no_unix_time),

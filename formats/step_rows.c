@@ -77,9 +77,12 @@ static const struct {
 			      "lines" },
 	[STEP_NOTE_MISSING] = { TL_DIAGNOSTIC_NOTE, "steps that no line tells of", "steps" },
 	[STEP_NOTE_BACK] = { TL_DIAGNOSTIC_NOTE,
-			     "step numbers go back: an epoch or a restart begins there, or lines are out "
-			     "of order",
-			     "times" },
+			     "step numbers go back: an epoch or a restart begins there", "times" },
+	[STEP_NOTE_DISORDER] = { TL_DIAGNOSTIC_NOTE, "lines behind those of later steps", "lines" },
+	[STEP_NOTE_ELAPSED] = { TL_DIAGNOSTIC_NOTE,
+				"elapsed times that grow from row to row: taken as counted from the "
+				"beginning",
+				"rows" },
 };
 
 void step_rows_note(struct step_rows *rows, enum step_note note, uint64_t count, uint64_t position)
@@ -422,10 +425,27 @@ static int add_untold(struct step_rows *rows, struct step_rank *r, const struct 
 /* An epoch begins where the last one did; a restart, and disorder, do not. */
 static void go_back(struct step_rows *rows, struct step_rank *r, const struct step_line *line)
 {
-	step_rows_note(rows, STEP_NOTE_BACK, 1, line->position);
+	bool is_beginning = line->number <= r->first_number;
+	bool is_near = r->stride && between(line->number, r->last_number) <= 2 * r->stride;
+
+	step_rows_note(rows, is_near && !is_beginning ? STEP_NOTE_DISORDER : STEP_NOTE_BACK, 1,
+		       line->position);
 	r->disorder += line->number != r->first_number;
-	if (line->number < r->first_number)
+	if (is_beginning)
 		r->first_number = line->number;
+}
+
+static void take_end(struct step_rows *rows, const struct step_line *line)
+{
+	int64_t end = line->time;
+
+	if (!line->has_time)
+		return;
+	if (line->is_begin && line->duration_ns > 0 &&
+	    __builtin_add_overflow(end, line->duration_ns, &end))
+		end = line->time;
+	rows->last_end = !rows->has_time || end > rows->last_end ? end : rows->last_end;
+	rows->has_time = true;
 }
 
 static int add_line(struct step_rows *rows, const struct step_line *line, struct tl_sink *sink,
@@ -521,6 +541,9 @@ static int wait_for_told(struct step_rows *rows, const struct step_line *line, s
 int step_rows_add(struct step_rows *rows, const struct step_line *line, struct tl_sink *sink,
 		  struct tl_error *err)
 {
+	if (line->may_be_total)
+		return step_elapsed_add(rows, line, sink, err);
+	take_end(rows, line);
 	if (line->duration_ns >= 0) {
 		int ret = rows->has_told ? TL_OK : drop_waiting(rows, sink, err);
 
@@ -560,8 +583,10 @@ static int emit_note(const struct step_rows *rows, enum step_note n, struct tl_s
 
 int step_rows_finish(struct step_rows *rows, struct tl_sink *sink, struct tl_error *err)
 {
-	int ret = flush_waiting(rows, sink, err);
+	int ret = step_elapsed_finish(rows, sink, err);
 
+	if (ret == TL_OK)
+		ret = flush_waiting(rows, sink, err);
 	for (size_t i = 0; i < rows->rank_count && ret == TL_OK; i++) {
 		struct step_rank *r = &rows->ranks[i];
 
@@ -584,6 +609,7 @@ void step_rows_release(struct step_rows *rows)
 	}
 	free(rows->ranks);
 	free(rows->waiting);
+	step_elapsed_release(&rows->elapsed);
 	tl_arena_release(&rows->texts);
 	tl_index_release(&rows->index);
 	*rows = (struct step_rows) { 0 };

@@ -7,6 +7,7 @@
 
 #include "analysis.h"
 #include "memory.h"
+#include "step_elapsed.h"
 
 struct step_line {
 	int64_t number;
@@ -15,10 +16,13 @@ struct step_line {
 	bool has_time;
 	bool is_begin; /* the time is when the step began, and not when it had ended */
 	int64_t time;
-	int64_t tick_ns;    /* the finest difference between two times; at least 1 */
-	bool is_progress;   /* drawn now and then: for all steps since the line before */
-	bool is_total;	    /* the duration is that of all steps since the line before */
-	const char *detail; /* NULL: nothing else is told */
+	int64_t tick_ns;	  /* the finest difference between two times; at least 1 */
+	bool is_progress;	  /* drawn now and then: for all steps since the line before */
+	bool is_total;		  /* the duration is that of all steps since the line before */
+	bool may_be_total;	  /* or it counts from the beginning; lines in a row tell */
+	bool is_named_elapsed;	  /* such a duration that is not named a step's */
+	int64_t duration_tick_ns; /* the last digit of the duration; 0 unknown */
+	const char *detail;	  /* NULL: nothing else is told */
 	uint64_t position;
 };
 
@@ -31,6 +35,8 @@ enum step_note {
 	STEP_NOTE_AGAIN,
 	STEP_NOTE_MISSING,
 	STEP_NOTE_BACK,
+	STEP_NOTE_DISORDER,
+	STEP_NOTE_ELAPSED,
 	STEP_NOTE_COUNT
 };
 
@@ -46,6 +52,9 @@ struct step_rows {
 	bool has_told, is_waiting_over;
 	bool has_ranked; /* the last line without a duration had a rank */
 	int64_t ranked_number;
+	struct step_elapsed elapsed;
+	bool has_time;
+	int64_t last_end; /* the latest of all lines with a time */
 	uint64_t emitted;
 	struct {
 		uint64_t count, first;
