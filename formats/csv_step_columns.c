@@ -118,7 +118,7 @@ static bool is_just(const struct training_log_words *w, const char *first, const
 
 static void read_words(struct training_log_words *w, struct csv_step_duration *out)
 {
-	bool is_mean = false;
+	enum training_log_mean mean = NO_MEAN;
 
 	memset(out, 0, sizeof(*out));
 	if ((out->unit_ns = training_log_label_rate(w)) != 0) {
@@ -144,13 +144,16 @@ static void read_words(struct training_log_words *w, struct csv_step_duration *o
 	}
 	if (is_just(w, "wall", "time"))
 		return; /* when, and not how long */
-	switch (training_log_duration_likeness(w, &is_mean)) {
+	switch (training_log_duration_likeness(w, &mean)) {
 	case STEP_DURATION:
-		out->score = is_mean ? 90 : 100;
+		out->score = mean == IS_MEAN ? 90 : mean == IS_OWN ? 101 : 100;
 		break;
 	case SOME_DURATION:
 		out->may_be_time = is_just(w, "time", NULL) && !out->unit_ns;
-		out->score = is_just(w, "time", NULL) ? 30 : is_mean ? 50 : 55;
+		out->score = is_just(w, "time", NULL) ? 30
+			     : mean == IS_MEAN	      ? 50
+			     : mean == IS_OWN	      ? 95
+						      : 55;
 		break;
 	case BARE_DURATION:
 	case NO_DURATION:

@@ -29,8 +29,10 @@ static bool is_total(const struct step_elapsed *e)
 		last = line;
 		count++;
 	}
-	return count > 2 && 2 * grown >= count - 1 &&
-	       (first->is_named_elapsed || last->duration_ns / 2 >= first->duration_ns);
+	if (first->is_named_elapsed)
+		return count > 2 && 2 * grown >= count - 1;
+	return count >= ENOUGH_LINES && 2 * grown >= count - 1 &&
+	       last->duration_ns / 2 >= first->duration_ns;
 }
 
 static int add(struct step_rows *rows, const struct step_line *line, struct tl_sink *sink,

@@ -75,6 +75,10 @@ static const struct {
 			       "lines without a duration beside those that tell one", "lines" },
 	[STEP_NOTE_AGAIN] = { TL_DIAGNOSTIC_NOTE, "lines that tell of the same step again",
 			      "lines" },
+	[STEP_NOTE_DROPPED] = { TL_DIAGNOSTIC_SKIPPED,
+				"line that tells of the same step again: of another rank, perhaps, "
+				"which is not told",
+				"lines" },
 	[STEP_NOTE_MISSING] = { TL_DIAGNOSTIC_NOTE, "steps that no line tells of", "steps" },
 	[STEP_NOTE_BACK] = { TL_DIAGNOSTIC_NOTE,
 			     "step numbers go back: an epoch or a restart begins there", "times" },
@@ -448,6 +452,13 @@ static void take_end(struct step_rows *rows, const struct step_line *line)
 	rows->has_time = true;
 }
 
+/* Nothing is lost with a bar that is drawn again, or a line that tells nothing else. */
+static bool is_drawn_again(const struct step_rank *r, const struct step_line *line)
+{
+	return line->is_progress || line->duration_ns < 0 ||
+	       (r->told.is_held && r->told.duration_ns == line->duration_ns);
+}
+
 static int add_line(struct step_rows *rows, const struct step_line *line, struct tl_sink *sink,
 		    struct tl_error *err)
 {
@@ -459,7 +470,8 @@ static int add_line(struct step_rows *rows, const struct step_line *line, struct
 	if (!r)
 		return TL_NOMEM;
 	if (r->has_last && r->last_number == line->number && !is_placed) {
-		step_rows_note(rows, STEP_NOTE_AGAIN, 1, line->position);
+		step_rows_note(rows, is_drawn_again(r, line) ? STEP_NOTE_AGAIN : STEP_NOTE_DROPPED,
+			       1, line->position);
 		return TL_OK;
 	}
 	if (r->has_last && line->number < r->last_number)

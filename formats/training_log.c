@@ -14,7 +14,16 @@
 
 enum { PIECE_MAX = 64 << 10 /* between two carriage returns; longer ones are no line of a log */ };
 
-enum note { NOTE_RATE, NOTE_UNIT, NOTE_OTHER, NOTE_NULS, NOTE_LONG, NOTE_CALLS, NOTE_COUNT };
+enum note {
+	NOTE_RATE,
+	NOTE_UNIT,
+	NOTE_OTHER,
+	NOTE_NULS,
+	NOTE_LONG,
+	NOTE_CALLS,
+	NOTE_PROCESS,
+	NOTE_COUNT
+};
 
 static const struct {
 	enum tl_diagnostic_kind kind;
@@ -30,6 +39,10 @@ static const struct {
 			 "line of strace's between those of a training: in a file of their own (strace "
 			 "-o) they are read",
 			 "lines" },
+	[NOTE_PROCESS] = { TL_DIAGNOSTIC_NOTE,
+			   "processes told apart by their pid: their numbers, as they appear, stand "
+			   "for ranks, which are not told",
+			   "processes" },
 	[NOTE_LONG] = { TL_DIAGNOSTIC_SKIPPED, "line longer than 65536 bytes", "lines" },
 };
 
@@ -44,6 +57,7 @@ struct log {
 	struct training_log_timeline timeline;
 	struct training_log_trouble trouble;
 	struct step_rows rows;
+	struct tl_index processes; /* by their hash alone */
 	uint64_t lines, steps;
 	struct {
 		uint64_t count, first;
@@ -77,12 +91,12 @@ static const char *detail_object(struct log *l)
 }
 
 struct saying {
-	bool is_step, has_duration, is_progress, is_total;
-	int64_t number, duration_ns;
+	bool is_step, has_duration, is_progress, is_total, may_be_total, is_named_elapsed;
+	int64_t number, duration_ns, duration_tick_ns;
 	size_t duration_end;
 };
 
-static int say_by_words(struct log *l, const struct training_log_front *front, struct saying *out,
+static int say_by_words(struct log *l, struct training_log_front *front, struct saying *out,
 			uint64_t line)
 {
 	struct training_log_step step;
@@ -97,6 +111,11 @@ static int say_by_words(struct log *l, const struct training_log_front *front, s
 	out->duration_ns = step.duration_ns;
 	out->is_progress = step.is_progress;
 	out->is_total = step.is_total;
+	out->may_be_total = step.may_be_total;
+	out->is_named_elapsed = step.is_named_elapsed;
+	out->duration_tick_ns = step.duration_tick_ns;
+	if (front->rank < 0)
+		front->rank = step.rank;
 	out->duration_end = at + step.duration_end;
 	if (out->is_step && step.is_rate)
 		note(l, NOTE_RATE, line);
@@ -151,6 +170,9 @@ static int take_step(struct log *l, struct tl_sink *sink, const struct saying *s
 		.tick_ns = training_log_tick(&l->timeline),
 		.is_progress = say->is_progress,
 		.is_total = say->is_total,
+		.may_be_total = say->has_duration && say->may_be_total,
+		.is_named_elapsed = say->is_named_elapsed,
+		.duration_tick_ns = say->duration_tick_ns,
 		.detail = detail_object(l),
 		.position = line,
 	};
@@ -169,6 +191,28 @@ static int take_other(struct log *l, struct tl_sink *sink, const struct training
 	};
 
 	return training_log_read_trouble(&l->trouble, &saying, sink, err);
+}
+
+/* Of a line that tells none. */
+static int settle_rank(struct log *l, struct training_log_front *front, bool is_step, uint64_t line,
+		       struct tl_error *err)
+{
+	size_t probe = 0;
+	int64_t found;
+
+	if (!front->process || !is_step) {
+		front->rank = l->opt.has_rank ? l->opt.rank : -1;
+		return TL_OK;
+	}
+	found = tl_index_find(&l->processes, front->process, &probe);
+	if (found < 0) {
+		found = (int64_t)l->processes.count;
+		if (tl_index_add(&l->processes, front->process, (uint32_t)found, err) < 0)
+			return TL_NOMEM;
+		note(l, NOTE_PROCESS, line);
+	}
+	front->rank = (int32_t)found;
+	return TL_OK;
 }
 
 /* The text between two carriage returns. `is_end`: the file ends behind it, without a newline. */
@@ -194,10 +238,10 @@ static int read_piece(struct log *l, struct tl_sink *sink, const char *text, siz
 		return TL_OK;
 	}
 	training_log_front(l->plain.data, l->plain.length, &front);
-	if (front.rank < 0 && l->opt.has_rank)
-		front.rank = l->opt.rank;
 	ret = l->pattern ? say_by_pattern(l, &front, &say, line, err)
 			 : say_by_words(l, &front, &say, line);
+	if (ret >= 0 && front.rank < 0)
+		ret = settle_rank(l, &front, say.is_step, line, err);
 	if (ret < 0)
 		return ret;
 	has_time = training_log_take_time(&l->timeline, &front.time, &time);
@@ -312,6 +356,24 @@ static int emit_cut(struct log *l, struct tl_sink *sink, struct tl_error *err)
 	return sink->emit(sink, &ev, err);
 }
 
+/* Totals are times, too, where lines have no others. */
+static int emit_clock(struct log *l, struct tl_sink *sink, struct tl_error *err)
+{
+	struct tl_event ev = { .kind = TL_EVENT_CLOCK };
+
+	if (l->timeline.clock || !l->rows.elapsed.is_time)
+		return training_log_emit_clock(&l->timeline, sink, err);
+	ev.clock.name = "elapsed time of the log";
+	ev.clock.method = TL_CLOCK_ASSUMED;
+	ev.clock.residual_ns = -1;
+	ev.clock.why = "times count from a beginning that is not told; file date taken for the end "
+		       "of the last step";
+	if (!l->timeline.modified_ns ||
+	    __builtin_sub_overflow(l->timeline.modified_ns, l->rows.last_end, &ev.clock.offset_ns))
+		ev.clock.offset_ns = 0;
+	return sink->emit(sink, &ev, err);
+}
+
 static int emit_rank(struct log *l, struct tl_sink *sink, struct tl_error *err)
 {
 	struct tl_event ev = { .kind = TL_EVENT_META };
@@ -346,7 +408,7 @@ static int finish(struct log *l, struct tl_sink *sink, struct tl_error *err)
 	for (int n = 0; n < NOTE_COUNT && ret == TL_OK; n++)
 		ret = emit_note(l, sink, n, err);
 	if (ret == TL_OK)
-		ret = training_log_emit_clock(&l->timeline, sink, err);
+		ret = emit_clock(l, sink, err);
 	return ret < 0 ? ret : TL_READ_END;
 }
 
@@ -388,6 +450,7 @@ static void log_close(void *state)
 	tl_text_release(&l->json);
 	training_log_release_trouble(&l->trouble);
 	step_rows_release(&l->rows);
+	tl_index_release(&l->processes);
 	free(l);
 }
 

@@ -30,7 +30,8 @@ struct training_log_time {
 
 struct training_log_front {
 	struct training_log_time time;
-	int32_t rank;	   /* -1 unknown */
+	int32_t rank;	  /* -1 unknown */
+	uint64_t process; /* of several whose lines are mixed, and that tell no rank; 0: not told */
 	const char *level; /* "ERROR", "WARNING", "INFO", "DEBUG"; NULL unknown */
 	size_t length;	   /* bytes of the line that belong to the front */
 };
@@ -108,11 +109,15 @@ struct training_log_step {
 	bool is_other_progress; /* a progress bar of something else: loading, validation */
 	bool is_mean;		/* the line itself says that the duration is a mean */
 	bool is_total;		/* the duration is that of all steps since the line before */
+	bool may_be_total;	/* or it counts from the beginning */
+	bool is_named_elapsed;	/* named so, and no step's */
 	bool is_rate;		/* the duration is the inverse of a rate */
 	bool is_without_unit;	/* taken as seconds */
 	bool is_training;	/* loss, learning rate or throughput stand beside it */
 	int64_t number, duration_ns;
-	size_t duration_end; /* offset behind the duration, or the rate */
+	int64_t duration_tick_ns; /* its last digit; 0 unknown */
+	int32_t rank;		  /* -1: not told beside the step */
+	size_t duration_end;	  /* offset behind the duration, or the rate */
 };
 
 /*

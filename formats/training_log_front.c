@@ -316,8 +316,8 @@ static bool starts(const char *text, size_t len, const char *word)
 /* "rank 3", "Rank3", "rank=3", "RankID 3", "default3", "global rank 3"; bytes used. */
 static size_t named_rank(const char *text, size_t len, int32_t *rank)
 {
-	static const char *const words[] = { "global rank", "global_rank", "rank_id",
-					     "rankid",	    "rank",	   "default" };
+	static const char *const words[] = { "global rank", "global_rank", "rank_id", "rankid",
+					     "rank",	    "default",	   "gpu" };
 	size_t at, used;
 
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
@@ -344,6 +344,23 @@ static size_t tagged_rank(const char *text, size_t len, int32_t *rank)
 	    memcmp(close + 8, ">:", 2) != 0)
 		return 0;
 	return at + number_at(text + at, len - at, rank) == end ? end + 10 : 0;
+}
+
+/* Ray: "(Worker pid=100, ip=10.0.0.1)". The pid tells processes apart, and is no rank; bytes used. */
+static size_t process_item(const char *text, size_t len, uint64_t *process)
+{
+	const char *end =
+		text[0] == '(' ? memchr(text, ')', len < GROUP_MAX ? len : GROUP_MAX) : NULL;
+	size_t size = end ? (size_t)(end - text) + 1 : 0, at = 1;
+	int32_t pid;
+
+	while (at < size && (is_name(text[at]) || text[at] == '.'))
+		at++;
+	if (!size || at == 1 || !starts(text + at, size - at, " pid=") ||
+	    !number_at(text + at + 5, size - at - 5, &pid))
+		return 0;
+	*process = tl_hash(text, size, 0) | 1;
+	return size;
 }
 
 /* "[rank3]:", "(RankID 3)", "Rank 3:", "7: " */
@@ -497,6 +514,9 @@ static size_t item(const char *text, size_t len, struct training_log_front *fron
 		front->rank = rank;
 		return used;
 	}
+	used = process_item(text, len, &front->process);
+	if (used)
+		return used;
 	used = group_item(text, len, front);
 	if (used)
 		return used;

@@ -107,7 +107,7 @@ int64_t training_log_label_unit(struct training_log_words *w)
 }
 
 enum training_log_likeness training_log_duration_likeness(const struct training_log_words *w,
-							  bool *is_mean)
+							  enum training_log_mean *mean)
 {
 	static const char *const heads[] = { "time",	"timing",     "times",	   "duration",
 					     "dur",	"latency",    "cost",	   "took",
@@ -116,12 +116,16 @@ enum training_log_likeness training_log_duration_likeness(const struct training_
 	static const char *const steps[] = { "step",	"iteration",  "iter",	   "it",
 					     "batch",	"iters",      "time/iter", "time/step",
 					     "time/it", "time/batch", "dt",	   NULL };
-	static const char *const modifiers[] = { "elapsed",  "per",  "global",	"train",
-						 "training", "avg",  "average", "mean",
-						 "wall",     "the",  "a",	"running",
-						 "current",  "curr", "this",	"in",
-						 "average",  "each", "one",	NULL };
-	static const char *const means[] = { "avg", "average", "mean", "running", NULL };
+	static const char *const modifiers[] = {
+		"elapsed", "per", "global", "train",   "training", "avg",  "average", "mean",
+		"wall",	   "the", "a",	    "running", "in",	   "each", "one",     "smoothed",
+		"smooth",  "ema", "moving", "rolling", "median",   NULL
+	};
+	static const char *const means[] = { "avg",	 "average", "mean", "running",
+					     "smoothed", "smooth",  "ema",  "moving",
+					     "rolling",	 "median",  NULL };
+	static const char *const own[] = { "current", "curr",	 "cur",		  "this", "last",
+					   "inst",    "instant", "instantaneous", NULL };
 	bool is_step = false, is_time = false;
 
 	for (int i = 0; i < w->count; i++) {
@@ -129,18 +133,60 @@ enum training_log_likeness training_log_duration_likeness(const struct training_
 
 		is_time |= is_head;
 		is_step |= is_one_of(w->word[i], steps);
-		if (!is_head && !is_one_of(w->word[i], steps) && !is_one_of(w->word[i], modifiers))
+		if (!is_head && !is_one_of(w->word[i], steps) &&
+		    !is_one_of(w->word[i], modifiers) && !is_one_of(w->word[i], own))
 			return NO_DURATION;
 	}
 	if (!is_time)
 		return NO_DURATION;
-	*is_mean = training_log_has_word(w, means);
+	*mean = training_log_has_word(w, means) ? IS_MEAN
+		: training_log_has_word(w, own) ? IS_OWN
+						: NO_MEAN;
 	if (is_step)
 		return STEP_DURATION;
 	/* since the start of the program, most likely */
 	return training_log_has_word(w, (const char *const[]) { "elapsed", NULL }) ? NO_DURATION
 										   : SOME_DURATION;
 }
+
+enum training_log_total training_log_total_likeness(const struct training_log_words *w)
+{
+	static const char *const names[] = { "elapsed", "total", "cumulative", "runtime", NULL };
+	bool has_time = w->count == 2 && !strcmp(w->word[1], "time");
+
+	if (w->count == 1 && !strcmp(w->word[0], "time"))
+		return MAY_BE_TOTAL;
+	if ((w->count != 1 && !has_time) || !is_one_of(w->word[0], names))
+		return NO_TOTAL;
+	return NAMED_TOTAL;
+}
+
+/* ---- ranks ------------------------------------------------------------------------------------ */
+
+int training_log_rank_likeness(const struct training_log_words *w)
+{
+	/* ranks of other things: matrices, and parts of the job that several processes share */
+	static const char *const others[] = {
+		"lora",	 "low",	  "matrix",    "adapter",  "tp",       "pp",	 "dp",
+		"cp",	 "ep",	  "sp",	       "data",	   "tensor",   "pipe",	 "model",
+		"stage", "shard", "node",      "pipeline", "parallel", "expert", "host",
+		"group", "full",  "effective", "group",	   "machine",  NULL
+	};
+	static const char *const workers[] = { "worker", "gpu", "npu", "process", NULL };
+	int count = w->count;
+
+	if (!count || count > 3)
+		return 0;
+	if (count > 1 && !strcmp(w->word[count - 1], "id"))
+		count--;
+	if (strcmp(w->word[count - 1], "rank") != 0 && strcmp(w->word[count - 1], "rankid") != 0)
+		return w->count == 1 && is_one_of(w->word[0], workers);
+	if (training_log_has_word(w, others))
+		return 0;
+	return count > 1 && !strcmp(w->word[count - 2], "local") ? 1 : 2;
+}
+
+/* ---- rates ------------------------------------------------------------------------------------ */
 
 int64_t training_log_label_rate(const struct training_log_words *w)
 {

@@ -51,8 +51,15 @@ bool training_log_has_word(const struct training_log_words *w, const char *const
 int training_log_step_likeness(const struct training_log_words *w);
 /* "time (ms)", "step_time_s", "timing in s": takes the unit away, which is 0 if there is none. */
 int64_t training_log_label_unit(struct training_log_words *w);
+/* Of several steps, or named as that of the one step: "avg", "cur". */
+enum training_log_mean { NO_MEAN, IS_MEAN, IS_OWN };
 enum training_log_likeness training_log_duration_likeness(const struct training_log_words *w,
-							  bool *is_mean);
+							  enum training_log_mean *mean);
+/* "elapsed", "total time", "time": of a step, or since the beginning. */
+enum training_log_total { NO_TOTAL, MAY_BE_TOTAL, NAMED_TOTAL };
+enum training_log_total training_log_total_likeness(const struct training_log_words *w);
+/* 2: the number of a rank; 1: of a rank in its node, or of a worker; 0: no. */
+int training_log_rank_likeness(const struct training_log_words *w);
 /* "steps per second", "it/s", "global steps/sec": the unit of the rate; 0 if it is none. */
 int64_t training_log_label_rate(const struct training_log_words *w);
 /* "sec/step", "seconds per step" */

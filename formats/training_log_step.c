@@ -59,7 +59,10 @@ static bool rate_to_ns(const char *number, size_t len, int64_t unit_ns, int64_t 
 struct duration {
 	enum training_log_likeness likeness;
 	int64_t ns;
-	bool is_mean, is_total, is_rate, is_without_unit;
+	enum training_log_mean mean;
+	enum training_log_total total;
+	bool is_total, is_rate, is_without_unit;
+	int64_t tick_ns;
 	size_t end;
 };
 
@@ -70,6 +73,17 @@ static int64_t bare_unit(const struct training_log_words *w)
 
 	return strlen(word) > 1 && strcmp(word, "min") != 0 ? training_log_unit(word, strlen(word))
 							    : 0;
+}
+
+/* What one in the last digit of a number is. */
+static int64_t last_digit(const char *number, size_t len, int64_t unit_ns)
+{
+	const char *point = memchr(number, '.', len);
+
+	for (const char *c = point ? point + 1 : number + len;
+	     c < number + len && is_digit(*c) && unit_ns > 1; c++)
+		unit_ns /= 10;
+	return unit_ns;
 }
 
 static void read_duration(const struct training_log_item *item, struct training_log_words *w,
@@ -96,7 +110,10 @@ static void read_duration(const struct training_log_item *item, struct training_
 		unit = training_log_unit(item->unit, item->unit_length);
 		if (!unit)
 			unit = item->unit_length ? 0 : in_label;
-		d->likeness = training_log_duration_likeness(w, &d->is_mean);
+		d->likeness = training_log_duration_likeness(w, &d->mean);
+		d->total = training_log_total_likeness(w);
+		if (d->total == NAMED_TOTAL)
+			d->likeness = BARE_DURATION;
 		if (d->likeness == NO_DURATION && !item->unit_length && bare_unit(w)) {
 			unit = bare_unit(w);
 			d->likeness = BARE_DURATION;
@@ -110,7 +127,9 @@ static void read_duration(const struct training_log_item *item, struct training_
 			d->is_without_unit = true;
 		}
 	}
+	d->total = d->total == NO_TOTAL && d->is_total ? MAY_BE_TOTAL : d->total;
 	d->is_rate = is_rate;
+	d->tick_ns = is_rate ? 0 : last_digit(item->number, item->number_length, unit);
 	if (item->larger_ns && is_rate)
 		unit = 0;
 	if (!unit || !(is_rate ? rate_to_ns(item->number, item->number_length, unit, &d->ns)
@@ -246,6 +265,7 @@ static bool is_counter(const struct training_log_item *item, int64_t *number)
 /* A later number replaces an earlier one only if it is surer. */
 struct found {
 	int step_likeness; /* 3 global step, 2 step, 1 batch, 0 a fraction, -1 none */
+	int rank_likeness;
 	struct duration duration;
 };
 
@@ -272,13 +292,39 @@ static bool take_number(struct training_log_step *step, struct found *found,
 	return true;
 }
 
+/* "rank=3 step 5", "step 5 took 1 s rank: 3"; "worker 3" only where it is the first that is said. */
+static bool take_rank(struct training_log_step *step, struct found *found,
+		      const struct training_log_item *item, const struct training_log_words *w,
+		      bool is_first)
+{
+	int likeness = training_log_rank_likeness(w);
+	bool is_worker = w->count == 1 && likeness == 1;
+	int64_t number;
+
+	if (!likeness || item->is_fraction || !is_counter(item, &number) || number > INT32_MAX ||
+	    (is_worker && !is_first))
+		return false;
+	if (likeness > found->rank_likeness)
+		step->rank = (int32_t)number;
+	found->rank_likeness = likeness > found->rank_likeness ? likeness : found->rank_likeness;
+	return true;
+}
+
+/* A step's own time before a mean of several, then what is more surely named a step's. */
+static int surety(const struct duration *d)
+{
+	if (d->likeness <= BARE_DURATION)
+		return (int)d->likeness;
+	return 2 * (int)d->likeness + (d->mean == IS_OWN ? 2 : d->mean == IS_MEAN ? -1 : 0);
+}
+
 static bool take_duration(struct found *found, const struct training_log_item *item,
 			  struct training_log_words *w)
 {
 	struct duration d;
 
 	read_duration(item, w, &d);
-	if (d.likeness <= found->duration.likeness)
+	if (surety(&d) <= surety(&found->duration))
 		return d.likeness != NO_DURATION;
 	found->duration = d;
 	return true;
@@ -293,11 +339,13 @@ bool training_log_step(const char *text, size_t len, struct training_log_step *s
 	struct training_log_words w;
 
 	memset(step, 0, sizeof(*step));
+	step->rank = -1;
 	for (int count = 0; count < DETAILS_MAX && training_log_next_item(&s, &item); count++) {
 		training_log_cut_words(&w, item.label, item.label_length);
 		if (w.count > TRAINING_LOG_WORDS_MAX)
 			continue;
-		if (take_number(step, &found, &item, &w, text))
+		if (take_rank(step, &found, &item, &w, count == 0) ||
+		    take_number(step, &found, &item, &w, text))
 			continue;
 		step->is_training |= speaks_of_training(&w);
 		if (!take_duration(&found, &item, &w))
@@ -306,7 +354,10 @@ bool training_log_step(const char *text, size_t len, struct training_log_step *s
 	step->has_duration = found.duration.likeness != NO_DURATION;
 	step->duration_ns = step->has_duration ? found.duration.ns : -1;
 	step->duration_end = found.duration.end;
-	step->is_mean = found.duration.is_mean;
+	step->duration_tick_ns = found.duration.tick_ns;
+	step->may_be_total = found.duration.total != NO_TOTAL;
+	step->is_named_elapsed = found.duration.total == NAMED_TOTAL;
+	step->is_mean = found.duration.mean == IS_MEAN;
 	step->is_total = found.duration.is_total;
 	step->is_rate = found.duration.is_rate;
 	step->is_without_unit = found.duration.is_without_unit;

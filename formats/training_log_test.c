@@ -307,6 +307,89 @@ static void interleaved_ranks_stay_apart(void **state)
 	assert_null(find(&t, TL_EVENT_DIAGNOSTIC, NULL));
 }
 
+static void a_rank_beside_the_step_is_its(void **state)
+{
+	(void)state;
+	check_line("rank=3 step 12 took 0.5 s", 12, 500000000, 3);
+	check_line("rank 3 step 12 took 0.5 s", 12, 500000000, 3);
+	check_line("rank: 3, step: 12, time: 0.5 s", 12, 500000000, 3);
+	check_line("global_rank=3 local_rank=1 step 12 took 0.5 s", 12, 500000000, 3);
+	check_line("local_rank=1 global_rank=3 step 12 took 0.5 s", 12, 500000000, 3);
+	check_line("GPU3: step 12 took 0.5 s", 12, 500000000, 3);
+	check_line("worker 3 step 12 took 0.5 s", 12, 500000000, 3);
+	check_line("step 12 took 0.5 s rank=3", 12, 500000000, 3);
+	check_line("INFO trainer rank=3 step=12 step_time_ms=500", 12, 500000000, 3);
+	/* ranks of other things */
+	check_line("lora rank=8 step 12 took 0.5 s", 12, 500000000, -1);
+	check_line("step 12 took 0.5 s | gpu 45 | tp_rank 1", 12, 500000000, -1);
+}
+
+static void processes_without_a_rank_stay_apart(void **state)
+{
+	struct taken t;
+
+	(void)state;
+	import(&t, "(Worker pid=100, ip=10.0.0.0) step 1 took 1 s\n"
+		   "(Worker pid=101, ip=10.0.0.1) step 1 took 2 s\n"
+		   "(Worker pid=101, ip=10.0.0.1) step 2 took 2 s\n"
+		   "(Worker pid=100, ip=10.0.0.0) step 2 took 1 s\n");
+	assert_int_equal(t.result.events[TL_EVENT_STEP], 4);
+	for (size_t i = 0; i < 4; i++)
+		assert_int_equal(step_at(&t, i)->step.duration_ns,
+				 (1 + step_at(&t, i)->step.rank) * INT64_C(1000000000));
+	assert_int_equal(find(&t, TL_EVENT_DIAGNOSTIC, "by their pid")->diagnostic.count, 2);
+}
+
+static void lines_of_one_step_that_differ_are_left_out_and_counted(void **state)
+{
+	struct taken t;
+
+	(void)state;
+	import(&t, "step 1 took 1 s\nstep 1 took 2 s\nstep 2 took 1 s\nstep 2 took 2 s\n");
+	assert_int_equal(t.result.events[TL_EVENT_STEP], 2);
+	assert_int_equal(find(&t, TL_EVENT_DIAGNOSTIC, "same step again")->diagnostic.count, 2);
+	assert_int_equal(find(&t, TL_EVENT_DIAGNOSTIC, "same step again")->diagnostic.kind,
+			 TL_DIAGNOSTIC_SKIPPED);
+}
+
+static void a_steps_own_time_goes_before_a_mean(void **state)
+{
+	(void)state;
+	check_line("step 1/9 avg_time 0.512s cur_time 0.650s", 1, 650000000, -1);
+	check_line("step 1/9 cur_time 0.650s avg_time 0.512s", 1, 650000000, -1);
+	check_line("step 1 mean step time 0.512s | last step time 0.650s", 1, 650000000, -1);
+	check_line("step 1 smoothed_step_time: 0.512s time: 0.650s", 1, 512000000, -1);
+	check_line("step 1 smoothed_step_time: 0.512s inst_time: 0.650s", 1, 650000000, -1);
+}
+
+static void a_total_that_grows_is_no_duration(void **state)
+{
+	static const char *const forms[] = { "step %d loss 2.1 (%d.500 sec)\n",
+					     "step %d elapsed %d.500s\n",
+					     "step %d total time: %d.500 s\n",
+					     "step %d time %d.500s\n" };
+	struct taken t;
+
+	(void)state;
+	for (size_t k = 0; k < sizeof(forms) / sizeof(forms[0]); k++) {
+		char text[800];
+		size_t n = 0;
+
+		for (int i = 1; i <= 9; i++)
+			n += (size_t)snprintf(text + n, sizeof(text) - n, forms[k], i,
+					      i < 6 ? i : i + 1);
+		import(&t, text);
+		/* the first one's begin is not known */
+		assert_int_equal(t.result.events[TL_EVENT_STEP], 9);
+		assert_int_equal(step_at(&t, 0)->step.duration_ns, -1);
+		assert_int_equal(step_at(&t, 4)->step.duration_ns, 1000000000);
+		assert_int_equal(step_at(&t, 5)->step.duration_ns, 2000000000);
+		assert_non_null(find(&t, TL_EVENT_CLOCK, "file date"));
+	}
+	import(&t, "step 1 time 1 s\nstep 2 time 1.1 s\nstep 3 time 1.2 s\nstep 4 time 9 s\n");
+	assert_int_equal(step_at(&t, 3)->step.duration_ns, INT64_C(9000000000));
+}
+
 static void check_step(const struct taken *t, size_t i, int64_t number, int64_t count,
 		       int64_t duration_ns)
 {
@@ -691,6 +774,11 @@ int main(void)
 		cmocka_unit_test(talk_about_steps_is_none),
 		cmocka_unit_test(progress_that_is_drawn_over_itself_counts_once_a_step),
 		cmocka_unit_test(interleaved_ranks_stay_apart),
+		cmocka_unit_test(a_rank_beside_the_step_is_its),
+		cmocka_unit_test(processes_without_a_rank_stay_apart),
+		cmocka_unit_test(lines_of_one_step_that_differ_are_left_out_and_counted),
+		cmocka_unit_test(a_steps_own_time_goes_before_a_mean),
+		cmocka_unit_test(a_total_that_grows_is_no_duration),
 		cmocka_unit_test(a_line_for_several_steps_counts_for_all),
 		cmocka_unit_test(a_line_for_several_steps_begins_with_the_first),
 		cmocka_unit_test(the_first_line_stands_for_what_can_have_been),
