@@ -56,6 +56,15 @@ expect 0 "$program" help | verdict 'help is none'
 	[ ! -e case.db ] || echo 'left a case behind'
 } | verdict 'an empty file is told'
 {
+	cp "$top/testdata/strace/seconds/input.log" strace.log
+	for suffix in tar tar.gz; do
+		tar -caf logs.$suffix strace.log
+		expect 2 "$program" import -o case.db logs.$suffix
+		grep -q "logs.$suffix: is a tar archive: unpack it" err || cat err
+		[ ! -e case.db ] || echo 'left a case behind'
+	done
+} | verdict 'an archive of recordings is not taken for one of them'
+{
 	printf 'hello\nworld\n' >words
 	expect 2 "$program" import -o case.db words
 	grep -q 'words: is no recording of a known format' err || cat err
