@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "step_means.h"
+
 enum {
 	ROW_TICKS =
 		10, /* a row of steps whose ends are known to a tick each is so long, at least */
@@ -49,6 +51,9 @@ struct step_rank {
 	struct told_line told;
 	struct joined_lines open; /* not long enough yet */
 	struct joined_lines done; /* held back: what is left at the end joins it */
+	struct step_means means;
+	bool has_epoch;
+	int64_t epoch; /* of the last line */
 };
 
 static const struct {
@@ -83,6 +88,14 @@ static const struct {
 	[STEP_NOTE_BACK] = { TL_DIAGNOSTIC_NOTE,
 			     "step numbers go back: an epoch or a restart begins there", "times" },
 	[STEP_NOTE_DISORDER] = { TL_DIAGNOSTIC_NOTE, "lines behind those of later steps", "lines" },
+	[STEP_NOTE_SINCE] = { TL_DIAGNOSTIC_NOTE,
+			      "means since an epoch began: what lies between two is taken, joined "
+			      "until their rounding is a twentieth at most; numbers go on over epochs",
+			      "lines" },
+	[STEP_NOTE_ROUNDED] = { TL_DIAGNOSTIC_NOTE,
+				"means since an epoch began that are rounded too much to tell what "
+				"steps took",
+				"rows" },
 	[STEP_NOTE_ELAPSED] = { TL_DIAGNOSTIC_NOTE,
 				"elapsed times that grow from row to row: taken as counted from the "
 				"beginning",
@@ -282,7 +295,7 @@ static int add_told(struct step_rows *rows, struct step_rank *r, const struct st
 		    int64_t gap, struct tl_sink *sink, struct tl_error *err)
 {
 	struct told_line next = { 0 };
-	bool was_held = r->told.is_held, is_behind = r->has_last && line->number < r->last_number;
+	bool was_held = r->told.is_held, is_behind = r->has_last && line->number <= r->last_number;
 	bool is_anew = is_behind && line->number == r->first_number;
 	int ret = TL_OK;
 
@@ -315,6 +328,41 @@ static int add_placed(struct step_rows *rows, struct step_rank *r, const struct 
 	ev.step.duration_ns = line->duration_ns;
 	keep_detail(detail, line->detail);
 	return emit(rows, sink, &ev, detail, err);
+}
+
+/* ---- means since an epoch began --------------------------------------------------------------- */
+
+enum { ROUNDED = 5 /* a row whose rounding is more than this part of it tells nothing */ };
+
+static int emit_means(struct step_rows *rows, const struct step_rank *r,
+		      const struct step_means_row *ended, int count, struct tl_sink *sink,
+		      struct tl_error *err)
+{
+	int ret = TL_OK;
+
+	for (int i = 0; i < count && ret == TL_OK; i++) {
+		struct tl_event ev = { .step.number = ended[i].number, .step.rank = r->rank };
+		bool is_known = ended[i].rounding_ns <= ended[i].duration_ns / ROUNDED;
+
+		if (!is_known)
+			step_rows_note(rows, STEP_NOTE_ROUNDED, 1, 0);
+		ev.step.count = ended[i].count;
+		ev.step.duration_ns = is_known ? ended[i].duration_ns : -1;
+		ret = emit(rows, sink, &ev, NULL, err);
+	}
+	return ret;
+}
+
+static int add_mean(struct step_rows *rows, struct step_rank *r, const struct step_line *line,
+		    struct tl_sink *sink, struct tl_error *err)
+{
+	struct step_means_row ended[STEP_MEANS_ROWS];
+	int count =
+		step_means_add(&r->means, line->number, line->duration_ns, line->duration_tick_ns,
+			       line->has_epoch ? line->epoch : -1, ended);
+
+	step_rows_note(rows, STEP_NOTE_SINCE, 1, line->position);
+	return emit_means(rows, r, ended, count, sink, err);
 }
 
 /* ---- lines without durations ----------------------------------------------------------------- */
@@ -465,16 +513,23 @@ static int add_line(struct step_rows *rows, const struct step_line *line, struct
 	struct step_rank *r = get_rank(rows, line->rank, err);
 	bool is_placed = line->duration_ns >= 0 && line->has_time && line->is_begin;
 	int64_t gap = 0;
+	bool is_anew;
 	int ret;
 
 	if (!r)
 		return TL_NOMEM;
-	if (r->has_last && r->last_number == line->number && !is_placed) {
+	if (line->is_epoch_mean)
+		return add_mean(rows, r, line, sink, err);
+	is_anew = r->has_epoch && line->has_epoch && r->epoch != line->epoch;
+	r->has_epoch = line->has_epoch;
+	r->epoch = line->epoch;
+	if (r->has_last && r->last_number == line->number && !is_placed && !is_anew) {
 		step_rows_note(rows, is_drawn_again(r, line) ? STEP_NOTE_AGAIN : STEP_NOTE_DROPPED,
 			       1, line->position);
 		return TL_OK;
 	}
-	if (r->has_last && line->number < r->last_number)
+	if (r->has_last &&
+	    (line->number < r->last_number || (line->number == r->last_number && is_anew)))
 		go_back(rows, r, line);
 	else if (r->has_last)
 		gap = between(r->last_number, line->number);
@@ -601,9 +656,13 @@ int step_rows_finish(struct step_rows *rows, struct tl_sink *sink, struct tl_err
 		ret = flush_waiting(rows, sink, err);
 	for (size_t i = 0; i < rows->rank_count && ret == TL_OK; i++) {
 		struct step_rank *r = &rows->ranks[i];
+		struct step_means_row ended[STEP_MEANS_ROWS];
 
 		if (r->told.is_held)
 			ret = release_told(rows, r, NEXT_NONE, false, sink, err);
+		if (ret == TL_OK)
+			ret = emit_means(rows, r, ended, step_means_finish(&r->means, ended), sink,
+					 err);
 		if (ret == TL_OK)
 			ret = flush_joined(rows, r, sink, err);
 	}

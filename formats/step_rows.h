@@ -16,9 +16,12 @@ struct step_line {
 	bool has_time;
 	bool is_begin; /* the time is when the step began, and not when it had ended */
 	int64_t time;
-	int64_t tick_ns;	  /* the finest difference between two times; at least 1 */
-	bool is_progress;	  /* drawn now and then: for all steps since the line before */
-	bool is_total;		  /* the duration is that of all steps since the line before */
+	int64_t tick_ns;    /* the finest difference between two times; at least 1 */
+	bool is_progress;   /* drawn now and then: for all steps since the line before */
+	bool is_total;	    /* the duration is that of all steps since the line before */
+	bool is_epoch_mean; /* the duration is the mean of all steps since the epoch began */
+	int64_t epoch;	    /* where it has_epoch */
+	bool has_epoch;
 	bool may_be_total;	  /* or it counts from the beginning; lines in a row tell */
 	bool is_named_elapsed;	  /* such a duration that is not named a step's */
 	int64_t duration_tick_ns; /* the last digit of the duration; 0 unknown */
@@ -38,6 +41,8 @@ enum step_note {
 	STEP_NOTE_BACK,
 	STEP_NOTE_DISORDER,
 	STEP_NOTE_ELAPSED,
+	STEP_NOTE_SINCE,
+	STEP_NOTE_ROUNDED,
 	STEP_NOTE_COUNT
 };
 

@@ -58,6 +58,14 @@ struct log {
 	struct training_log_trouble trouble;
 	struct step_rows rows;
 	struct tl_index processes; /* by their hash alone */
+	/* a step without a duration, which a line below may tell */
+	struct {
+		bool is_held, is_number_alone;
+		struct step_line line;
+		struct tl_text detail;
+	} above;
+	bool has_epoch;
+	int64_t epoch; /* of the header above: "Epoch 3/40" */
 	uint64_t lines, steps;
 	struct {
 		uint64_t count, first;
@@ -92,7 +100,8 @@ static const char *detail_object(struct log *l)
 
 struct saying {
 	bool is_step, has_duration, is_progress, is_total, may_be_total, is_named_elapsed;
-	int64_t number, duration_ns, duration_tick_ns;
+	bool is_epoch_mean, is_number_alone, is_duration_alone, has_epoch, is_rate;
+	int64_t number, duration_ns, duration_tick_ns, epoch, epoch_ns;
 	size_t duration_end;
 };
 
@@ -114,9 +123,20 @@ static int say_by_words(struct log *l, struct training_log_front *front, struct 
 	out->may_be_total = step.may_be_total;
 	out->is_named_elapsed = step.is_named_elapsed;
 	out->duration_tick_ns = step.duration_tick_ns;
+	out->is_epoch_mean = step.is_epoch_mean;
+	out->is_number_alone = step.is_number_alone;
+	out->is_duration_alone = step.is_duration_alone;
+	out->epoch_ns = step.epoch_ns;
+	if (step.has_epoch && !out->is_step && !step.has_duration && !step.has_number) {
+		l->has_epoch = true;
+		l->epoch = step.epoch;
+	}
+	out->has_epoch = step.has_epoch || (l->has_epoch && !step.is_within_epoch);
+	out->epoch = step.has_epoch ? step.epoch : l->epoch;
 	if (front->rank < 0)
 		front->rank = step.rank;
 	out->duration_end = at + step.duration_end;
+	out->is_rate = step.is_rate;
 	if (out->is_step && step.is_rate)
 		note(l, NOTE_RATE, line);
 	if (out->is_step && step.is_without_unit)
@@ -157,6 +177,55 @@ static int say_by_pattern(struct log *l, struct training_log_front *front, struc
 
 /* ---- lines ---------------------------------------------------------------------------------- */
 
+static int add_step(struct log *l, const struct step_line *line, struct tl_sink *sink,
+		    struct tl_error *err)
+{
+	l->steps++;
+	return step_rows_add(&l->rows, line, sink, err);
+}
+
+/* No line below tells its duration. */
+static int release_above(struct log *l, struct tl_sink *sink, struct tl_error *err)
+{
+	if (!l->above.is_held)
+		return TL_OK;
+	l->above.is_held = false;
+	return l->above.is_number_alone ? TL_OK : add_step(l, &l->above.line, sink, err);
+}
+
+static int hold_above(struct log *l, const struct step_line *line, bool is_number_alone,
+		      struct tl_error *err)
+{
+	l->above.is_held = true;
+	l->above.is_number_alone = is_number_alone;
+	l->above.line = *line;
+	l->above.detail.length = 0;
+	if (line->detail) {
+		tl_text_puts(&l->above.detail, line->detail);
+		l->above.line.detail = l->above.detail.data;
+	}
+	return l->above.detail.failed ? no_memory(err) : TL_OK;
+}
+
+/* "per step time: 500 ms", below the step: is it the mean of all steps of the epoch until then? */
+static int take_below(struct log *l, struct tl_sink *sink, const struct saying *say,
+		      struct tl_error *err)
+{
+	struct step_line *line = &l->above.line;
+	int64_t all;
+
+	l->above.is_held = false;
+	if (say->is_rate)
+		note(l, NOTE_RATE, line->position);
+	line->duration_ns = say->duration_ns;
+	line->duration_tick_ns = say->duration_tick_ns;
+	line->is_epoch_mean = line->number > 1 && say->epoch_ns &&
+			      !__builtin_mul_overflow(line->number, say->duration_ns, &all) &&
+			      all > say->epoch_ns - say->epoch_ns / 100 &&
+			      all < say->epoch_ns + say->epoch_ns / 100;
+	return add_step(l, line, sink, err);
+}
+
 static int take_step(struct log *l, struct tl_sink *sink, const struct saying *say,
 		     const struct training_log_front *front, bool has_time, int64_t time,
 		     uint64_t line, struct tl_error *err)
@@ -170,17 +239,25 @@ static int take_step(struct log *l, struct tl_sink *sink, const struct saying *s
 		.tick_ns = training_log_tick(&l->timeline),
 		.is_progress = say->is_progress,
 		.is_total = say->is_total,
+		.is_epoch_mean = say->is_epoch_mean,
+		.has_epoch = say->has_epoch,
+		.epoch = say->epoch,
 		.may_be_total = say->has_duration && say->may_be_total,
 		.is_named_elapsed = say->is_named_elapsed,
 		.duration_tick_ns = say->duration_tick_ns,
 		.detail = detail_object(l),
 		.position = line,
 	};
+	int ret;
 
 	if (l->json.failed || l->detail.failed)
 		return no_memory(err);
-	l->steps++;
-	return step_rows_add(&l->rows, &step, sink, err);
+	ret = release_above(l, sink, err);
+	if (ret < 0)
+		return ret;
+	if (step.duration_ns < 0)
+		return hold_above(l, &step, say->is_number_alone && !say->is_step, err);
+	return add_step(l, &step, sink, err);
 }
 
 static int take_other(struct log *l, struct tl_sink *sink, const struct training_log_front *front,
@@ -241,12 +318,18 @@ static int read_piece(struct log *l, struct tl_sink *sink, const char *text, siz
 	ret = l->pattern ? say_by_pattern(l, &front, &say, line, err)
 			 : say_by_words(l, &front, &say, line);
 	if (ret >= 0 && front.rank < 0)
-		ret = settle_rank(l, &front, say.is_step, line, err);
+		ret = settle_rank(l, &front, say.is_step || say.is_number_alone, line, err);
 	if (ret < 0)
 		return ret;
 	has_time = training_log_take_time(&l->timeline, &front.time, &time);
 	if (!say.is_step && strace_is_call(text, len))
 		note(l, NOTE_CALLS, line);
+	/* a rate is that of the steps before it, or of the next ones; in a block it is the block's */
+	if (say.is_duration_alone && l->above.is_held && !is_end &&
+	    (!say.is_rate || l->above.is_number_alone) && l->above.line.rank == front.rank)
+		return take_below(l, sink, &say, err);
+	if (!say.is_step && say.is_number_alone)
+		return take_step(l, sink, &say, &front, has_time, time, line, err);
 	if (!say.is_step)
 		return take_other(l, sink, &front, has_time, time, line, err);
 	if (is_end && say.duration_end >= l->plain.length) {
@@ -392,6 +475,8 @@ static int finish(struct log *l, struct tl_sink *sink, struct tl_error *err)
 {
 	int ret = training_log_finish_trouble(&l->trouble, sink, err);
 
+	if (ret == TL_OK)
+		ret = release_above(l, sink, err);
 	if (ret == TL_OK && !l->steps && !l->is_cut)
 		ret = l->pattern
 			      ? tl_fail(err, TL_NOTHING, "none of %llu lines matches the pattern",
@@ -451,6 +536,7 @@ static void log_close(void *state)
 	training_log_release_trouble(&l->trouble);
 	step_rows_release(&l->rows);
 	tl_index_release(&l->processes);
+	tl_text_release(&l->above.detail);
 	free(l);
 }
 

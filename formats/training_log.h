@@ -111,10 +111,16 @@ struct training_log_step {
 	bool is_total;		/* the duration is that of all steps since the line before */
 	bool may_be_total;	/* or it counts from the beginning */
 	bool is_named_elapsed;	/* named so, and no step's */
+	bool is_epoch_mean;	/* the duration is the mean of all steps since the epoch began */
+	bool is_number_alone;	/* nothing but the number: lines below tell the rest */
+	bool is_duration_alone; /* a step's time, of the step told above */
+	bool has_epoch;		/* counted; false also where it is a fraction */
+	bool is_within_epoch;	/* a fraction of an epoch is told */
 	bool is_rate;		/* the duration is the inverse of a rate */
 	bool is_without_unit;	/* taken as seconds */
 	bool is_training;	/* loss, learning rate or throughput stand beside it */
-	int64_t number, duration_ns;
+	int64_t number, duration_ns, epoch;
+	int64_t epoch_ns;	  /* the time of all steps of an epoch; 0 not told */
 	int64_t duration_tick_ns; /* its last digit; 0 unknown */
 	int32_t rank;		  /* -1: not told beside the step */
 	size_t duration_end;	  /* offset behind the duration, or the rate */

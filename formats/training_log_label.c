@@ -198,9 +198,13 @@ int64_t training_log_label_rate(const struct training_log_words *w)
 		return unit;
 	if (!strcmp(last, "ups") && w->count == 1) /* updates per second */
 		return 1000000000;
-	if (w->count >= 3 && !strcmp(w->word[w->count - 2], "per") &&
-	    training_log_is_step_unit(w->word[w->count - 3], strlen(w->word[w->count - 3])))
-		return training_log_unit(last, strlen(last));
+	if (w->count >= 3 && !strcmp(w->word[w->count - 2], "per")) {
+		const char *steps = w->word[w->count - 3], *path = strrchr(steps, '/');
+
+		steps = path ? path + 1 : steps; /* "throughput/batches_per_sec" */
+		if (training_log_is_step_unit(steps, strlen(steps)))
+			return training_log_unit(last, strlen(last));
+	}
 	return 0;
 }
 

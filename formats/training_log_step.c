@@ -330,6 +330,37 @@ static bool take_duration(struct found *found, const struct training_log_item *i
 	return true;
 }
 
+/* "epoch: 3", "Epoch 3/40", "Train epoch time: 19899.5 ms" */
+static void take_epoch(struct training_log_step *step, const struct training_log_item *item,
+		       struct training_log_words *w)
+{
+	static const char *const names[] = { "epoch", NULL };
+	int64_t unit_ns = training_log_unit(item->unit, item->unit_length), in_label;
+
+	if (!training_log_has_word(w, names))
+		return;
+	if (w->count == 1 && !item->unit_length) {
+		step->has_epoch = is_counter(item, &step->epoch);
+		step->is_within_epoch = !step->has_epoch;
+		return;
+	}
+	in_label = training_log_label_unit(w);
+	unit_ns = unit_ns || item->unit_length ? unit_ns : in_label;
+	if (unit_ns && w->count > 1 && !strcmp(w->word[w->count - 1], "time") &&
+	    !to_ns(item->number, item->number_length, unit_ns, &step->epoch_ns))
+		step->epoch_ns = 0;
+}
+
+/* Keras: "5/100 [==>...] - 9s 498ms/step"; other bars that say "s/step" show the time left as "<". */
+static bool is_epoch_mean(const char *text, const struct training_log_step *step)
+{
+	static const char unit[] = "s/step";
+
+	return step->is_progress && !step->is_rate && step->duration_end >= sizeof(unit) &&
+	       !memcmp(text + step->duration_end - (sizeof(unit) - 1), unit, sizeof(unit) - 1) &&
+	       !memchr(text, '<', step->duration_end) && !memchr(text, '|', step->duration_end);
+}
+
 bool training_log_step(const char *text, size_t len, struct training_log_step *step,
 		       struct tl_text *detail)
 {
@@ -337,10 +368,11 @@ bool training_log_step(const char *text, size_t len, struct training_log_step *s
 	struct found found = { .step_likeness = -1 };
 	struct training_log_item item;
 	struct training_log_words w;
+	int count = 0;
 
 	memset(step, 0, sizeof(*step));
 	step->rank = -1;
-	for (int count = 0; count < DETAILS_MAX && training_log_next_item(&s, &item); count++) {
+	for (; count < DETAILS_MAX && training_log_next_item(&s, &item); count++) {
 		training_log_cut_words(&w, item.label, item.label_length);
 		if (w.count > TRAINING_LOG_WORDS_MAX)
 			continue;
@@ -348,8 +380,10 @@ bool training_log_step(const char *text, size_t len, struct training_log_step *s
 		    take_number(step, &found, &item, &w, text))
 			continue;
 		step->is_training |= speaks_of_training(&w);
-		if (!take_duration(&found, &item, &w))
+		if (!take_duration(&found, &item, &w)) {
 			add_detail(detail, &item);
+			take_epoch(step, &item, &w);
+		}
 	}
 	step->has_duration = found.duration.likeness != NO_DURATION;
 	step->duration_ns = step->has_duration ? found.duration.ns : -1;
@@ -365,6 +399,11 @@ bool training_log_step(const char *text, size_t len, struct training_log_step *s
 	if (step->is_progress && found.duration.likeness < SOME_DURATION)
 		step->has_number = false;
 	step->is_other_progress &= step->has_duration;
+	step->is_epoch_mean = step->has_number && is_epoch_mean(text, step);
+	step->is_number_alone = step->has_number && !step->is_progress && count == 1 &&
+				!step->has_duration && text[0] == '[';
+	step->is_duration_alone = !step->has_number && found.duration.likeness == STEP_DURATION &&
+				  !step->is_mean && !step->is_without_unit;
 	if (!step->has_number)
 		return false;
 	return step->has_duration || (step->is_training && !step->is_progress);

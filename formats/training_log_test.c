@@ -141,7 +141,6 @@ static void lines_of_known_programs_are_steps(void **state)
 		"Train: 0 [  50/1251 (  4%)]  Loss: 6.9 (6.91)  Time: 0.321s,  797.10/s  (0.40s,  "
 		"640.0/s)  LR: 1.0e-3",
 		50, 321000000, -1);
-	check_line("100/100 [====] - 12s 120ms/step - loss: 0.3", 100, 120000000, -1);
 	check_line("global step 100, epoch: 1, batch: 99, loss: 10.1, avg_reader_cost: 0.0001 sec, "
 		   "avg_batch_cost: 0.2000 sec, ips: 40 sequences/sec",
 		   100, 200000000, -1);
@@ -535,6 +534,76 @@ static void lines_of_coarse_times_are_joined_until_they_tell(void **state)
 	assert_int_equal(find(&t, TL_EVENT_DIAGNOSTIC, "too coarse")->diagnostic.count, 40);
 }
 
+static void means_since_the_epoch_began_are_taken_apart(void **state)
+{
+	struct taken t;
+
+	(void)state;
+	/* 100, 100, 400, 100 and 100 ms */
+	import(&t, "Epoch 1/2\n1/5 [..] - 1s 100ms/step - loss: 0.5\r2/5 [..] - 1s 100ms/step\r"
+		   "3/5 [..] - 1s 200ms/step\r4/5 [..] - 1s 175ms/step\r5/5 [..] - 1s 160ms/step\n"
+		   "Epoch 2/2\n5/5 [==] - 1s 120ms/step - loss: 0.3\n");
+	assert_int_equal(t.result.events[TL_EVENT_STEP], 6);
+	check_step(&t, 0, 1, 1, 100000000);
+	check_step(&t, 2, 3, 1, 400000000);
+	check_step(&t, 3, 4, 1, 100000000);
+	check_step(&t, 4, 5, 1, 100000000);
+	check_step(&t, 5, 10, 5, 600000000);
+	assert_non_null(find(&t, TL_EVENT_DIAGNOSTIC, "means since an epoch began"));
+}
+
+static void rounded_means_are_joined_until_they_tell(void **state)
+{
+	struct taken t;
+
+	(void)state;
+	/* 10 ms a step, known to 0.5 ms times 1 and 1 + 2: the first takes the second in */
+	import(&t, "1/2 [..] - 1s 10ms/step\r2/2 [..] - 1s 10ms/step\n");
+	assert_int_equal(t.result.events[TL_EVENT_STEP], 1);
+	check_step(&t, 0, 2, 2, 20000000);
+	/* half a second each way of one */
+	import(&t, "9/9 [..] - 9s 1s/step\n");
+	check_step(&t, 0, 9, 9, -1);
+	assert_non_null(find(&t, TL_EVENT_DIAGNOSTIC, "rounded too much"));
+}
+
+static void epochs_of_one_line_each_are_all_there(void **state)
+{
+	struct taken t;
+
+	(void)state;
+	import(&t, "Epoch 1/2\n40/40 - 20s - loss: 0.3 - 20s/epoch - 500ms/step\n"
+		   "Epoch 2/2\n40/40 - 24s - loss: 0.3 - 24s/epoch - 600ms/step\n");
+	check_step(&t, 0, 40, 40, 20000000000);
+	check_step(&t, 1, 80, 40, 24000000000);
+}
+
+static void a_duration_below_the_step_is_its(void **state)
+{
+	struct taken t;
+
+	(void)state;
+	/* MindSpore: the mean of all steps of the epoch, or of the one */
+	import(&t, "epoch: 1 step: 40, loss is 2.3\n"
+		   "Train epoch time: 20000.000 ms, per step time: 500.000 ms\n"
+		   "epoch: 2 step: 40, loss is 2.2\n"
+		   "Train epoch time: 24000.000 ms, per step time: 600.000 ms\n");
+	check_step(&t, 0, 40, 40, 20000000000);
+	check_step(&t, 1, 80, 40, 24000000000);
+	import(&t, "epoch: 1 step: 1, loss is 2.3\nper step time: 500.000 ms\n"
+		   "epoch: 1 step: 2, loss is 2.2\nper step time: 600.000 ms\n");
+	check_step(&t, 0, 1, 1, 500000000);
+	check_step(&t, 1, 2, 1, 600000000);
+	/* Composer */
+	import(&t,
+	       "[batch=1/90]:\n\t Train time/batch: 0\n\t Train throughput/batches_per_sec: 2\n"
+	       "[batch=2/90]:\n\t Train time/batch: 1\n\t Train throughput/batches_per_sec: 4\n");
+	check_step(&t, 0, 1, 1, 500000000);
+	check_step(&t, 1, 2, 1, 250000000);
+	import(&t, "step 1 loss 2\nstep 2 time 1 s loss 2\nmean step time: 3 s\n");
+	assert_int_equal(t.result.events[TL_EVENT_STEP], 1);
+}
+
 static void what_is_too_short_at_the_end_joins_the_row_before(void **state)
 {
 	struct taken t;
@@ -788,6 +857,10 @@ int main(void)
 		cmocka_unit_test(a_time_for_all_steps_of_a_line_is_told_by_the_times_of_lines),
 		cmocka_unit_test(a_time_in_parentheses_is_since_the_line_before),
 		cmocka_unit_test(lines_of_coarse_times_are_joined_until_they_tell),
+		cmocka_unit_test(means_since_the_epoch_began_are_taken_apart),
+		cmocka_unit_test(rounded_means_are_joined_until_they_tell),
+		cmocka_unit_test(epochs_of_one_line_each_are_all_there),
+		cmocka_unit_test(a_duration_below_the_step_is_its),
 		cmocka_unit_test(what_is_too_short_at_the_end_joins_the_row_before),
 		cmocka_unit_test(a_step_that_is_long_enough_is_not_joined_with_short_ones),
 		cmocka_unit_test(steps_without_durations_last_from_line_to_line),
