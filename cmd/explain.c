@@ -145,7 +145,7 @@ static int print_parts(const struct explain_options *opt, struct output *output,
 			cell_real(p->q),	   cell_flag(p->is_named),
 		};
 
-		if (i >= top || (!p->is_named && !is_machine && !opt->show_all))
+		if (i >= top || (!p->is_told && !is_machine && !opt->show_all))
 			break;
 		ret = output_row(output, cells, err);
 	}

@@ -32,7 +32,8 @@ struct tl_explain_part {
 	double share_low, share_high; /* 95 % (bootstrap of steps, fixed seed); NaN unknown */
 	double dose_share;	      /* of the variance from step to step; they sum to 1 */
 	double p, q;		      /* Mann-Whitney; Benjamini-Hochberg over the list */
-	bool is_named; /* among those that make up 90 % of the difference, largest first */
+	bool is_told;  /* among those that make up 90 % of the difference, largest first */
+	bool is_named; /* and it is known what the time was: not so of what was not recorded */
 };
 
 struct tl_explain_function {

@@ -30,6 +30,9 @@ struct tl_category {
 int tl_explain_compare(struct tl_explaining *e, const struct tl_category *categories, size_t count,
 		       struct tl_explain_part **out, size_t *out_count, struct tl_error *err);
 
+/* Time of which the recording says nothing: it is told, but names no cause. */
+bool tl_explain_is_unseen(const struct tl_explain_part *part);
+
 /* explain_detail.c */
 int tl_explain_functions(struct tl_explaining *e, struct tl_error *err);
 int tl_explain_operators(struct tl_explaining *e, struct tl_error *err);

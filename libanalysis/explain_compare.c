@@ -18,6 +18,12 @@
 #define SEED	      11
 #define NAMED_SHARE   0.9
 
+bool tl_explain_is_unseen(const struct tl_explain_part *part)
+{
+	return part->cause && (!strcmp(part->cause, tl_part_cause_name(TL_CAUSE_UNKNOWN)) ||
+			       !strcmp(part->cause, "device_unknown"));
+}
+
 /* Sums over one draw of steps, for the wall time (last) and every category. */
 struct bootstrap {
 	const struct tl_explaining *e;
@@ -144,8 +150,9 @@ int tl_explain_compare(struct tl_explaining *e, const struct tl_category *catego
 			.dose_share = row->dose_share,
 			.p = row->p,
 			.q = row->q,
-			.is_named = fabs(1 - named) > 1 - NAMED_SHARE,
 		};
+		(*out)[i].is_told = fabs(1 - named) > 1 - NAMED_SHARE;
+		(*out)[i].is_named = (*out)[i].is_told && !tl_explain_is_unseen(&(*out)[i]);
 		named += row->share;
 	}
 	if (ret == TL_OK)

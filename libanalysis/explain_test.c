@@ -342,6 +342,23 @@ static void what_the_slow_steps_wait_for_comes_first(void **state)
 	assert_non_null(strstr(answer.verdict, "futex"));
 }
 
+/* No switch tells when it came back from the sleep of the call: all of that is unknown. */
+static void what_was_not_recorded_is_told_but_names_nothing(void **state)
+{
+	(void)state;
+	make_case(true, true, false);
+	assert_int_equal(
+		tl_store_execute(store, "DELETE FROM thread_state WHERE state = 'sleeping'", &err),
+		TL_OK);
+	assert_int_equal(ask(NULL), TL_OK);
+	assert_string_equal(answer.causes[0].cause, "unknown");
+	assert_near(answer.causes[0].share, 1.0, 1e-9);
+	assert_true(answer.causes[0].is_told);
+	assert_false(answer.causes[0].is_named);
+	assert_non_null(strstr(answer.verdict, "could not be seen"));
+	assert_null(strstr(answer.verdict, "Of that"));
+}
+
 static void who_had_the_cpu_and_who_woke_is_named(void **state)
 {
 	(void)state;
@@ -586,6 +603,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		CASE_TEST(every_nanosecond_of_a_step_has_the_part_that_it_was_made_of),
 		CASE_TEST(what_the_slow_steps_wait_for_comes_first),
+		CASE_TEST(what_was_not_recorded_is_told_but_names_nothing),
 		CASE_TEST(who_had_the_cpu_and_who_woke_is_named),
 		CASE_TEST(without_calls_a_sleep_without_a_stack_is_for_nothing_that_is_known),
 		CASE_TEST(without_switches_calls_and_operators_are_wall_time),

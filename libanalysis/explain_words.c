@@ -263,30 +263,66 @@ static void put_apart(struct tl_text *t, struct tl_explaining *e)
 	}
 }
 
+/* An interval that has 0 in it: perhaps nothing. Few steps have no interval, and are told of as they are. */
+static bool is_sure(const struct tl_explain_part *p)
+{
+	return !isfinite(p->share_low) || p->share_low > 0 || p->share_high < 0;
+}
+
+/* The causes that are known: the sure ones, and then those that may be chance. */
+static void put_causes(struct tl_text *t, const struct tl_explain *x)
+{
+	double named = 0;
+	size_t told = 0;
+
+	for (int pass = 0; pass < 2; pass++) {
+		size_t here = 0;
+
+		for (size_t i = 0; i < x->cause_count && told < TOLD_MAX; i++) {
+			const struct tl_explain_part *p = &x->causes[i];
+
+			if (!p->is_named || fabs(p->share) < WORTH || is_sure(p) != (pass == 0))
+				continue;
+			tl_text_puts(t, here++ ? "; " : pass ? " Perhaps " : "Of that ");
+			put_cause(t, x, p);
+			named += p->share;
+			told++;
+		}
+		if (!here && !pass)
+			tl_text_puts(t, "No part of it stands out");
+		if (here || !pass)
+			tl_text_puts(t, ".");
+		if (here > 1 && !pass)
+			tl_text_printf(t, " Together that names %.0f %%.", 100 * named);
+	}
+}
+
+static void put_unseen(struct tl_text *t, const struct tl_explain *x)
+{
+	for (size_t i = 0; i < x->cause_count; i++) {
+		const struct tl_explain_part *p = &x->causes[i];
+
+		if (!p->is_told || p->is_named || fabs(p->share) < WORTH)
+			continue;
+		tl_text_puts(t, " ");
+		put_share(t, p);
+		tl_text_printf(t, ", %s", p->difference_ns >= 0 ? "+" : "");
+		tl_explain_put_ns(t, p->difference_ns);
+		tl_text_puts(t, " a step, could not be seen");
+		put_details(t, x, p);
+		tl_text_puts(t, ".");
+	}
+}
+
 int tl_explain_verdict(struct tl_explaining *e, struct tl_error *err)
 {
 	struct tl_explain *x = e->out;
 	struct tl_text t = { 0 };
-	double named = 0;
-	size_t told = 0;
 
 	put_wall(&t, x);
 	put_bottleneck(&t, x);
-	for (size_t i = 0; i < x->cause_count && told < TOLD_MAX; i++) {
-		const struct tl_explain_part *p = &x->causes[i];
-
-		if (!p->is_named || fabs(p->share) < WORTH)
-			break;
-		tl_text_puts(&t, told ? "; " : "Of that ");
-		put_cause(&t, x, p);
-		named += p->share;
-		told++;
-	}
-	if (!told)
-		tl_text_puts(&t, "No part of it stands out");
-	tl_text_puts(&t, ".");
-	if (told > 1)
-		tl_text_printf(&t, " Together that names %.0f %%.", 100 * named);
+	put_causes(&t, x);
+	put_unseen(&t, x);
 	if (x->slow_count < 3)
 		tl_text_puts(&t, " So few slow steps give no interval: this is what happened in "
 				 "them, not what is usual.");
