@@ -623,8 +623,9 @@ static int work_it_out(struct tl_thp_work *w, struct tl_error *err)
 	if ((ret = alloc_work(w, err)) < 0 || (ret = tl_thp_find_settings(w, err)) < 0 ||
 	    (ret = find_orders(w, err)) < 0 || (ret = find_off_stacks(w, err)) < 0 ||
 	    (ret = tl_chain_traits_load(&w->traits, &w->trait_count, w->store, err)) < 0 ||
-	    (ret = mark_checkpoints(w, err)) < 0 || (ret = tl_thp_gather(w, err)) < 0 ||
-	    (ret = tl_thp_gather_counters(w, err)) < 0 || (ret = test_overlap(w, err)) < 0)
+	    (ret = mark_checkpoints(w, err)) < 0 || (ret = tl_thp_exclude_faults(w, err)) < 0 ||
+	    (ret = tl_thp_gather(w, err)) < 0 || (ret = tl_thp_gather_counters(w, err)) < 0 ||
+	    (ret = test_overlap(w, err)) < 0)
 		return ret;
 	correct_for_chance(w);
 	ret = judge_all(w, err);

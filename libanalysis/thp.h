@@ -34,6 +34,7 @@ enum tl_thp_part {
 	TL_PART_OTHER_COMPACTION, /* for another order */
 	TL_PART_OTHER_RECLAIM,
 	TL_PART_UNKNOWN_ORDER,
+	TL_PART_HUGETLB, /* faults, compaction and reclaim for hugetlbfs */
 	TL_PART_STOLEN_OTHERS,
 	TL_PART_LOCK_ELSEWHERE, /* of memory, while no collapse went on */
 	TL_PART_FUTEX,
@@ -72,6 +73,7 @@ struct tl_thp_work {
 	struct tl_overlap overlap; /* of stalls with holds */
 	double lock_ratio;	   /* of the stalls that met a hold: not by chance */
 	bool is_direct_excluded;  /* counters: nobody compacted, reclaimed, or faulted huge pages */
+	bool is_fault_excluded;	  /* counters: no page fault got a huge page, or tried to */
 	bool has_sampled_daemons; /* samples of all CPUs tell what daemons did */
 	bool has_daemon_counters; /* activity is made of counters */
 
@@ -83,6 +85,12 @@ int tl_thp_gather(struct tl_thp_work *w, struct tl_error *err);
 /* What of [begin, end) lies inside of steps. Counts the interval once if any does. */
 void tl_thp_add(struct tl_thp_work *w, enum tl_thp_part part, int64_t begin_ns, int64_t end_ns);
 
+/* thp_own.c: compaction and reclaim of the thread */
+int tl_thp_gather_own(struct tl_thp_work *w, struct tl_error *err);
+bool tl_thp_is_huge_order(const struct tl_thp_work *w, int32_t order);
+/* Of a chain; of none: nothing. */
+const struct tl_chain_traits *tl_thp_traits(const struct tl_thp_work *w, int64_t stack_id);
+
 /* thp_sampled.c: daemons by samples, where nothing better shows them */
 int tl_thp_gather_sampled(struct tl_thp_work *w, struct tl_error *err);
 
@@ -90,6 +98,7 @@ int tl_thp_gather_sampled(struct tl_thp_work *w, struct tl_error *err);
 int tl_thp_gather_calls(struct tl_thp_work *w, struct tl_error *err);
 
 /* thp_counters.c: activity where only counters show it; lines; settings (NULL: not known) */
+int tl_thp_exclude_faults(struct tl_thp_work *w, struct tl_error *err); /* before all else */
 int tl_thp_gather_counters(struct tl_thp_work *w, struct tl_error *err);
 int tl_thp_find_counters(struct tl_thp_work *w, struct tl_error *err);
 int tl_thp_find_settings(struct tl_thp_work *w, struct tl_error *err);

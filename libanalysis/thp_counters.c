@@ -256,6 +256,37 @@ int tl_thp_gather_counters(struct tl_thp_work *w, struct tl_error *err)
 	return ret;
 }
 
+/* Both counters were read before the first step and behind the last, and were the same. */
+int tl_thp_exclude_faults(struct tl_thp_work *w, struct tl_error *err)
+{
+	struct tl_statement *st;
+	int64_t counters = 0, still = 0;
+	int ret = tl_statement_open(
+		&st, w->store,
+		"SELECT count(*) AS counters, sum(first_ts <= ?2 AND last_ts >= ?3 AND low = high) AS "
+		"still FROM (SELECT min(c.ts) AS first_ts, max(c.ts) AS last_ts, min(c.value) AS low, "
+		"max(c.value) AS high FROM track k JOIN source s USING (source_id) JOIN counter c USING "
+		"(track_id) JOIN string n ON n.string_id = c.name_id WHERE k.kind = 'counter' AND k.name "
+		"= 'vmstat' AND n.text IN ('thp_fault_alloc', 'thp_fault_fallback') AND s.host_id = "
+		"(SELECT p.host_id FROM thread t JOIN process p USING (process_id) WHERE t.thread_id = "
+		"?1) GROUP BY k.track_id, c.name_id)",
+		"counters still", err);
+
+	if (ret < 0)
+		return ret;
+	tl_bind_i64(st, 1, w->view.thread_id);
+	tl_bind_i64(st, 2, w->view.steps[0].begin_ns);
+	tl_bind_i64(st, 3, w->view.steps[w->n - 1].end_ns);
+	ret = tl_statement_step(st, err);
+	if (ret > 0) {
+		counters = tl_column_i64(st, 0);
+		still = tl_column_i64(st, 1);
+	}
+	tl_statement_close(st);
+	w->is_fault_excluded = counters >= 2 && still == counters;
+	return ret < 0 ? ret : TL_OK;
+}
+
 /* ---- lines ----------------------------------------------------------------------------------- */
 
 static double rate_of(const struct tl_thp_work *w, const double *grown, enum tl_thp_role role)

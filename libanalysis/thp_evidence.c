@@ -73,6 +73,8 @@ static const struct kind {
 	  "compacting memory, not for huge pages", "intervals" },
 	{ TL_PART_OTHER_RECLAIM, TL_THP_OTHER, false, BY_RECLAIM,
 	  "reclaiming memory, not for huge pages", "intervals" },
+	{ TL_PART_HUGETLB, TL_THP_OTHER, false, BY_SAMPLES,
+	  "making huge pages of hugetlbfs, which no THP setting affects", "samples" },
 	{ TL_PART_UNKNOWN_ORDER, TL_THP_OTHER, false, BY_COMPACTION,
 	  "compacting or reclaiming, for an order not recorded", "intervals" },
 	{ TL_PART_STOLEN_OTHERS, TL_THP_OTHER, false, BY_SWITCHES,
@@ -453,8 +455,9 @@ static int test_orders(struct tl_thp_work *w, size_t *capacity, struct tl_error 
 				 all };
 
 	if (!all) {
-		t.what = w->steps.sees & TL_THP_SEES_DIRECT ? "the thread did neither"
-							    : "not recorded";
+		t.what = w->count[TL_PART_HUGETLB]	      ? "none, but for hugetlbfs"
+			 : w->steps.sees & TL_THP_SEES_DIRECT ? "the thread did neither"
+							      : "not recorded";
 		return add_test(w, capacity, &t, err);
 	}
 	t.value = (double)huge / (double)all;

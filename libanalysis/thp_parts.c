@@ -8,20 +8,6 @@
 
 #include <string.h>
 
-#define ORDER_BITS 32
-
-static bool is_huge_order(const struct tl_thp_work *w, int32_t order)
-{
-	return order >= 0 && order < ORDER_BITS && w->huge_orders >> order & 1;
-}
-
-static const struct tl_chain_traits *traits_of(const struct tl_thp_work *w, int64_t stack_id)
-{
-	bool is_known = stack_id > 0 && (uint64_t)stack_id < w->trait_count;
-
-	return &w->traits[is_known ? stack_id : 0];
-}
-
 /* The first step that ends behind ns. */
 static size_t step_behind(const struct tl_thp_work *w, int64_t ns)
 {
@@ -69,8 +55,8 @@ static bool is_kind_huge(const struct tl_thp_work *w, const struct tl_view_activ
 {
 	/* what khugepaged and kcompactd do is for huge pages unless the order says otherwise; kswapd
 	   mostly serves others */
-	return a->kind == TL_MM_KSWAPD ? is_huge_order(w, a->order)
-				       : a->order < 0 || is_huge_order(w, a->order);
+	return a->kind == TL_MM_KSWAPD ? tl_thp_is_huge_order(w, a->order)
+				       : a->order < 0 || tl_thp_is_huge_order(w, a->order);
 }
 
 static bool daemon_of_kind(enum tl_mm_kind kind, enum tl_thread_role *role)
@@ -225,79 +211,6 @@ static int gather_collapses(struct tl_thp_work *w, struct tl_error *err)
 	return ret;
 }
 
-/* ---- the thread's own work ------------------------------------------------------------------- */
-
-/*
- * Whether compaction whose order was not recorded is for huge pages: its samples know, when there are
- * enough of them. -1: they do not.
- */
-static int judge_unknown_orders(const struct tl_thp_work *w, const struct tl_ranges *unknown)
-{
-	size_t huge = 0, other = 0;
-
-	for (size_t i = 0; i < w->view.sample_count && unknown->count; i++) {
-		const struct tl_view_sample *s = &w->view.samples[i];
-
-		if (!tl_ranges_contain(unknown, s->ts))
-			continue;
-		if (traits_of(w, s->stack_id)->is_huge)
-			huge++;
-		else
-			other++;
-	}
-	if (huge + other < 5)
-		return -1;
-	return huge > 4 * other ? 1 : other > 4 * huge ? 0 : -1;
-}
-
-static enum tl_thp_part own_part(const struct tl_thp_work *w, const struct tl_view_activity *a,
-				 int unknown_is_huge)
-{
-	bool is_compaction = a->kind == TL_MM_COMPACTION;
-	bool is_huge = is_huge_order(w, a->order);
-
-	if (a->order < 0) {
-		if (unknown_is_huge < 0)
-			return TL_PART_UNKNOWN_ORDER;
-		is_huge = unknown_is_huge > 0;
-	}
-	if (is_huge)
-		return is_compaction ? TL_PART_COMPACTION : TL_PART_RECLAIM;
-	return is_compaction ? TL_PART_OTHER_COMPACTION : TL_PART_OTHER_RECLAIM;
-}
-
-static bool is_own_work(const struct tl_view_activity *a)
-{
-	return a->is_own && a->end_ns > a->begin_ns &&
-	       (a->kind == TL_MM_COMPACTION || a->kind == TL_MM_RECLAIM);
-}
-
-static int gather_own(struct tl_thp_work *w, struct tl_error *err)
-{
-	struct tl_ranges unknown = { 0 };
-	int ret = TL_OK, unknown_is_huge;
-
-	for (size_t i = 0; i < w->view.activity_count && ret == TL_OK; i++) {
-		const struct tl_view_activity *a = &w->view.activities[i];
-
-		if (is_own_work(a) && a->order < 0)
-			ret = tl_ranges_add(&unknown, a->begin_ns, a->end_ns, err);
-		if (is_own_work(a) && ret == TL_OK)
-			ret = tl_ranges_add(&w->own, a->begin_ns, a->end_ns, err);
-	}
-	tl_ranges_settle(&unknown);
-	tl_ranges_settle(&w->own);
-	unknown_is_huge = judge_unknown_orders(w, &unknown);
-	for (size_t i = 0; i < w->view.activity_count && ret == TL_OK; i++) {
-		const struct tl_view_activity *a = &w->view.activities[i];
-
-		if (is_own_work(a))
-			tl_thp_add(w, own_part(w, a, unknown_is_huge), a->begin_ns, a->end_ns);
-	}
-	tl_ranges_release(&unknown);
-	return ret;
-}
-
 /* ---- waiting for a CPU ----------------------------------------------------------------------- */
 
 static enum tl_thp_part stolen_part(enum tl_thread_role role)
@@ -433,16 +346,20 @@ static enum tl_thp_part work_part(const struct tl_thp_work *w, const struct tl_c
 	if (t->work == TL_MEMORY_COMPACTION) {
 		if (w->view.has & TL_VIEW_COMPACTION)
 			return TL_PART_COUNT;
-		return t->is_huge ? TL_PART_COMPACTION : TL_PART_OTHER_COMPACTION;
+		return t->is_hugetlb ? TL_PART_HUGETLB
+		       : t->is_huge  ? TL_PART_COMPACTION
+				     : TL_PART_OTHER_COMPACTION;
 	}
 	if (w->view.has & TL_VIEW_RECLAIM)
 		return TL_PART_COUNT;
+	if (t->is_hugetlb)
+		return TL_PART_HUGETLB;
 	return t->is_huge ? TL_PART_RECLAIM : TL_PART_OTHER_RECLAIM;
 }
 
 static int add_sleep(struct tl_thp_work *w, const struct tl_view_state *s, struct tl_error *err)
 {
-	const struct tl_chain_traits *t = traits_of(w, s->stack_id);
+	const struct tl_chain_traits *t = tl_thp_traits(w, s->stack_id);
 
 	if (t->work == TL_MEMORY_COMPACTION || t->work == TL_MEMORY_RECLAIM) {
 		enum tl_thp_part part = work_part(w, t);
@@ -481,7 +398,7 @@ static int gather_sleeps(struct tl_thp_work *w, struct tl_error *err)
 
 static enum tl_thp_part sample_part(const struct tl_thp_work *w, const struct tl_view_sample *s)
 {
-	const struct tl_chain_traits *t = traits_of(w, s->stack_id);
+	const struct tl_chain_traits *t = tl_thp_traits(w, s->stack_id);
 
 	if (t->is_spinning && is_memory_lock(t->reason))
 		return tl_ranges_contain(&w->holds, s->ts) ? TL_PART_LOCK_SPINNING
@@ -491,14 +408,16 @@ static enum tl_thp_part sample_part(const struct tl_thp_work *w, const struct tl
 	case TL_MEMORY_RECLAIM:
 		return work_part(w, t);
 	case TL_MEMORY_HUGE_FAULT:
-		return tl_ranges_contain(&w->own, s->ts) ? TL_PART_COUNT : TL_PART_ZEROING;
+		if (tl_ranges_contain(&w->own, s->ts))
+			return TL_PART_COUNT;
+		return t->is_hugetlb ? TL_PART_HUGETLB : TL_PART_ZEROING;
 	case TL_MEMORY_HUGE_SPLIT:
 	case TL_MEMORY_HUGE_COLLAPSE:
 		return TL_PART_SPLITTING;
 	case TL_MEMORY_UNMAP:
 		return TL_PART_UNMAPPING;
 	case TL_MEMORY_FAULT:
-		return TL_PART_SMALL_FAULTS;
+		return t->is_hugetlb ? TL_PART_HUGETLB : TL_PART_SMALL_FAULTS;
 	case TL_MEMORY_NONE:
 	case TL_MEMORY_MIGRATION:
 	case TL_MEMORY_WORK_COUNT:
@@ -514,7 +433,7 @@ static enum tl_thp_part sample_part(const struct tl_thp_work *w, const struct tl
 static int add_stall(struct tl_thp_work *w, const struct tl_view_sample *s, int64_t weight_ns,
 		     struct tl_error *err)
 {
-	const struct tl_chain_traits *t = traits_of(w, s->stack_id);
+	const struct tl_chain_traits *t = tl_thp_traits(w, s->stack_id);
 
 	if (!t->is_spinning || !is_memory_lock(t->reason) || weight_ns <= 0)
 		return TL_OK;
@@ -556,7 +475,7 @@ int tl_thp_gather(struct tl_thp_work *w, struct tl_error *err)
 	int ret;
 
 	if ((ret = gather_collapses(w, err)) < 0 || (ret = gather_daemons(w, err)) < 0 ||
-	    (ret = tl_thp_gather_sampled(w, err)) < 0 || (ret = gather_own(w, err)) < 0 ||
+	    (ret = tl_thp_gather_sampled(w, err)) < 0 || (ret = tl_thp_gather_own(w, err)) < 0 ||
 	    (ret = gather_stolen(w, err)) < 0 || (ret = gather_sleeps(w, err)) < 0)
 		return ret;
 	if ((ret = gather_samples(w, err)) < 0 || (ret = tl_thp_gather_calls(w, err)) < 0)

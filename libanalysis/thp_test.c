@@ -195,6 +195,48 @@ static void compaction_for_another_order_is_not_huge_pages(void **state)
 	assert_true(advises("posix_fadvise"));
 }
 
+#define IN_HUGETLB \
+	"k:asm_exc_page_fault k:exc_page_fault k:handle_mm_fault k:hugetlb_fault k:hugetlb_no_page "
+
+static void fault_hugetlb_in_slow_steps(int64_t i, int64_t begin)
+{
+	if (is_slow(i))
+		does(begin + 10 * MS, begin + 33 * MS, IN_HUGETLB "k:folio_zero_user");
+}
+
+static void huge_pages_of_hugetlbfs_are_not_transparent(void **state)
+{
+	(void)state;
+	make_case(fault_hugetlb_in_slow_steps, HAS_ALL);
+	judge();
+	assert_int_equal(thp.answer, TL_THP_IS_NOT_SUPPORTED);
+	/* of 23 ms four samples or five, 5 ms each */
+	assert_near(line("hugetlbfs")->slow_ns, 22.5e6, 2.5e6);
+	assert_true(contradicts("hugetlbfs"));
+	assert_true(advises("vm.nr_hugepages"));
+}
+
+/* The tracepoints have no chain: the samples between them tell for what it was. */
+static void compact_for_hugetlb_in_slow_steps(int64_t i, int64_t begin)
+{
+	compact_in_slow_steps(i, begin);
+	if (is_slow(i))
+		does(begin, begin + 40 * MS,
+		     IN_HUGETLB "k:alloc_hugetlb_folio k:__alloc_pages_direct_compact "
+				"k:compact_zone");
+}
+
+static void compaction_for_hugetlbfs_is_not_for_a_transparent_huge_page(void **state)
+{
+	(void)state;
+	planted_order = 9;
+	make_case(compact_for_hugetlb_in_slow_steps, HAS_ALL);
+	judge();
+	assert_int_equal(thp.answer, TL_THP_IS_NOT_SUPPORTED);
+	assert_null(line("for its own huge page"));
+	assert_true(contradicts("hugetlbfs"));
+}
+
 static void reclaim_in_slow_steps(int64_t i, int64_t begin)
 {
 	if (is_slow(i))
@@ -652,6 +694,8 @@ int main(void)
 		CASE(locks_of_the_program_are_not_those_of_memory),
 		CASE(compaction_for_a_huge_page_is_confirmed),
 		CASE(compaction_for_another_order_is_not_huge_pages),
+		CASE(huge_pages_of_hugetlbfs_are_not_transparent),
+		CASE(compaction_for_hugetlbfs_is_not_for_a_transparent_huge_page),
 		CASE(reclaim_of_small_pages_is_not_huge_pages),
 		CASE(reclaim_for_huge_pages_is_confirmed),
 		CASE(a_cpu_that_khugepaged_takes_contributes),

@@ -321,6 +321,18 @@ static void advise_on_others(struct list *a)
 		       NULL);
 }
 
+static void advise_on_hugetlb(struct list *a)
+{
+	if (is_part(a->w->out, "making huge pages of hugetlbfs, which no THP setting affects"))
+		advise(a,
+		       "the thread maps huge pages of hugetlbfs (MAP_HUGETLB, shmget, a file of "
+		       "hugetlbfs): they come from a pool, or are compacted for beyond it",
+		       "no setting of transparent huge pages matters: reserve the pool early "
+		       "(hugepages= at boot, vm.nr_hugepages) instead of vm.nr_overcommit_hugepages, "
+		       "map once with MAP_POPULATE, and reuse what was mapped",
+		       NULL);
+}
+
 static int find_advice(struct tl_thp_work *w, struct tl_error *err)
 {
 	struct list a = { .w = w, .err = err };
@@ -330,6 +342,7 @@ static int find_advice(struct tl_thp_work *w, struct tl_error *err)
 		advise_on_daemons(&a);
 	}
 	advise_on_others(&a);
+	advise_on_hugetlb(&a);
 	if (is_at_work(w->out))
 		advise(&a, "before and after",
 		       "change one setting, restart the job (settings act on new mappings only), and "

@@ -33,9 +33,11 @@ enum meaning {
 	LEAVES_CPU
 };
 
-/* A function may mean one of each: bits 0-7 a meaning, 8-15 a reason, 16-23 work. */
+/* A function may mean one of each: bits 0-7 a meaning, 8-15 a reason, 16-23 work; and whom it is for. */
 #define WAIT(reason) ((unsigned)TL_WAIT_##reason << 8)
 #define WORK(work)   ((unsigned)TL_MEMORY_##work << 16)
+#define FOR_HUGETLB  (1u << 24)
+#define FOR_MEMCG    (1u << 25)
 
 struct group {
 	unsigned meaning;
@@ -194,6 +196,13 @@ static const struct group groups[] = {
 			 "shrink_page_list node_reclaim __node_reclaim zone_reclaim "
 			 "try_to_free_mem_cgroup_pages shrink_slab do_shrink_slab balance_pgdat "
 			 "" },
+	{ FOR_MEMCG, "try_to_free_mem_cgroup_pages mem_cgroup_handle_over_high "
+		     "__mem_cgroup_handle_over_high" },
+	/* names without "hugetlb" in them: before 6.1 chiefly */
+	{ FOR_HUGETLB, "alloc_huge_page alloc_buddy_huge_page __alloc_buddy_huge_page "
+		       "alloc_fresh_huge_page alloc_surplus_huge_page alloc_pool_huge_page "
+		       "alloc_pool_huge_folio alloc_migrate_huge_page gather_surplus_pages "
+		       "dequeue_huge_page_vma" },
 	{ WORK(COMPACTION),
 	  "__alloc_pages_direct_compact try_to_compact_pages compact_zone "
 	  "compact_zone_order isolate_migratepages_block isolate_migratepages "
@@ -351,6 +360,19 @@ static unsigned by_prefix(const char *name, size_t length)
 	return MEANS_NOTHING;
 }
 
+/* hugetlb_fault, alloc_hugetlb_folio, __hugetlb_zap_begin, hugetlbfs_fallocate, ... */
+static bool is_of_hugetlb(const char *name, size_t length)
+{
+	static const char word[] = "hugetlb";
+	const size_t n = sizeof(word) - 1;
+
+	for (size_t i = 0; i + n <= length; i++) {
+		if (!memcmp(name + i, word, n))
+			return true;
+	}
+	return false;
+}
+
 unsigned tl_wait_function(const struct tl_wait_names *names, const char *name, size_t length)
 {
 	unsigned meanings = 0;
@@ -366,7 +388,9 @@ unsigned tl_wait_function(const struct tl_wait_names *names, const char *name, s
 		if (is_word(g->names + (found >> GROUP_BITS), name, length))
 			meanings |= g->meaning;
 	}
-	return meanings ? meanings : by_prefix(name, length);
+	if (!meanings)
+		meanings = by_prefix(name, length);
+	return meanings | (is_of_hugetlb(name, length) ? FOR_HUGETLB : 0);
 }
 
 /* ---- chains ---------------------------------------------------------------------------------- */
@@ -492,6 +516,8 @@ void tl_chain_step(struct tl_chain_traits *t, unsigned function)
 	uint8_t reason = function >> 8 & 0xff, work = function >> 16 & 0xff;
 
 	apply(t, (enum meaning)(function & 0xff));
+	t->is_hugetlb |= (function & FOR_HUGETLB) != 0;
+	t->is_memcg |= (function & FOR_MEMCG) != 0;
 	if (reason)
 		set_reason(t, reason);
 	if (work)

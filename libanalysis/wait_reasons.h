@@ -62,6 +62,8 @@ struct tl_chain_traits {
 	uint8_t acquire; /* internal: the lock that is being taken */
 	bool is_syscall, is_fault;
 	bool is_huge;	   /* for a huge page */
+	bool is_hugetlb;   /* for one of hugetlbfs: a pool of its own, no transparent huge page */
+	bool is_memcg;	   /* for the limit of a control group */
 	bool is_interrupt; /* an interrupt is on top of it */
 	bool is_spinning;  /* on the CPU, and yet waiting for the lock that `reason` names */
 };

@@ -87,6 +87,34 @@ static void a_reader_below_a_page_fault_waits_for_the_mmap_lock(void **state)
 		      TL_WAIT_MMAP_LOCK, false);
 }
 
+static void huge_pages_of_hugetlbfs_are_told_from_transparent_ones(void **state)
+{
+	struct tl_chain_traits t;
+
+	(void)state;
+	t = judge(FAULT "handle_mm_fault;hugetlb_fault;hugetlb_no_page;folio_zero_user");
+	assert_true(t.is_hugetlb);
+	t = judge(FAULT "handle_mm_fault;hugetlb_no_page;alloc_huge_page;alloc_fresh_huge_page;"
+			"__alloc_pages;__alloc_pages_direct_compact;compact_zone");
+	assert_true(t.is_hugetlb);
+	assert_int_equal(t.work, TL_MEMORY_COMPACTION);
+	t = judge(FAULT "handle_mm_fault;__handle_mm_fault;do_huge_pmd_anonymous_page;"
+			"folio_zero_user");
+	assert_false(t.is_hugetlb);
+	assert_true(t.is_huge);
+}
+
+static void reclaim_for_a_control_group_is_told_from_that_of_the_machine(void **state)
+{
+	(void)state;
+	assert_true(judge(FAULT "handle_mm_fault;try_charge_memcg;try_to_free_mem_cgroup_pages;"
+				"shrink_node")
+			    .is_memcg);
+	assert_false(judge(FAULT "handle_mm_fault;__alloc_pages;__alloc_pages_direct_reclaim;"
+				 "shrink_node")
+			     .is_memcg);
+}
+
 static void a_fault_inside_a_system_call_is_a_fault(void **state)
 {
 	struct tl_chain_traits t;
@@ -353,6 +381,8 @@ int main(void)
 		cmocka_unit_test(a_writer_that_spins_below_mmap_waits_for_the_mmap_lock),
 		cmocka_unit_test(a_writer_that_sleeps_below_munmap_waits_for_the_mmap_lock),
 		cmocka_unit_test(a_reader_below_a_page_fault_waits_for_the_mmap_lock),
+		cmocka_unit_test(huge_pages_of_hugetlbfs_are_told_from_transparent_ones),
+		cmocka_unit_test(reclaim_for_a_control_group_is_told_from_that_of_the_machine),
 		cmocka_unit_test(a_fault_inside_a_system_call_is_a_fault),
 		cmocka_unit_test(arm64_faults_and_calls_are_known),
 		cmocka_unit_test(before_5_8_the_semaphore_had_another_slow_path),
