@@ -198,6 +198,24 @@ static int check_width(struct csv *c, struct tl_error *err)
 	return TL_READ_SKIPPED;
 }
 
+/*
+ * In most tables with tabs a quote is a byte as any other. If it begins a field, but does not make
+ * the row fit the header, the row without it may.
+ */
+static void try_without_quotes(struct csv *c, const struct tl_line *line)
+{
+	size_t want = c->table.names.count;
+
+	if ((c->values.has_open_quote || c->values.count != want) &&
+	    memchr(line->text, '"', line->length)) {
+		struct csv_record quoted = c->values;
+
+		csv_split_plain(line->text, line->length, c->separator, &c->values);
+		if (c->values.count != want)
+			c->values = quoted;
+	}
+}
+
 /* 1: c->values is a row; TL_OK: the end; TL_READ_SKIPPED; negative. */
 static int next_row(struct csv *c, bool *is_last, struct tl_error *err)
 {
@@ -227,6 +245,8 @@ static int next_row(struct csv *c, bool *is_last, struct tl_error *err)
 		if (!c->has_header)
 			c->separator = csv_separator(line.text, line.length);
 		csv_split(line.text, line.length, c->separator, &c->values, &c->buffer);
+		if (c->has_header && c->separator == '\t')
+			try_without_quotes(c, &line);
 		ret = c->values.has_open_quote ? read_more_lines(c, &line, err) : TL_OK;
 		if (c->buffer.failed)
 			return tl_fail(err, TL_NOMEM, "out of memory");

@@ -31,6 +31,8 @@ char csv_separator(const char *line, size_t len);
 /* Cuts a record; `buffer` takes what had doubled quotes, and must outlive the fields. */
 void csv_split(const char *line, size_t len, char separator, struct csv_record *record,
 	       struct tl_text *buffer);
+/* Quotes are as any other byte. */
+void csv_split_plain(const char *line, size_t len, char separator, struct csv_record *record);
 /* A line of NDJSON: keys and values of a flat object. False: it is none. */
 bool csv_split_json(const char *line, size_t len, struct csv_record *keys,
 		    struct csv_record *values, struct tl_text *buffer);

@@ -61,10 +61,15 @@ static void release(struct csv_table *t)
 
 /* ---- step_trace_time.csv -------------------------------------------------------------------- */
 
+enum { DEVICES = 256 };
+
 struct step_trace {
 	int step, device, computing, communication, free_;
 	bool used[CSV_FIELDS_MAX];
 	bool is_device_rank;
+	/* rows without a number, of each device; more devices than these share counters */
+	int64_t counted[DEVICES];
+	uint64_t without_number, first_without;
 };
 
 static bool is_step_trace(const struct csv_record *names)
@@ -145,17 +150,23 @@ static int step_trace_row(struct csv_table *t, const struct csv_record *values,
 	const struct csv_field *device = field_of(values, s->device);
 	int64_t device_id;
 
-	/* without a schedule there is one row for all that was recorded, and no number */
 	if (number && !csv_integer(number, &ev.step.number))
 		return fail_field(t, number, "step number", err);
 	ev.step.rank = t->opt->has_rank ? t->opt->rank : -1;
-	if (!t->opt->has_rank && device && csv_integer(device, &device_id) &&
-	    device_id <= INT32_MAX) {
+	if (!device || !csv_integer(device, &device_id) || device_id > INT32_MAX)
+		device_id = -1;
+	if (!t->opt->has_rank && device_id >= 0) {
 		ev.step.rank = (int32_t)device_id;
 		s->is_device_rank = true;
 	}
 	if (!step_length(s, values, &ev.step.duration_ns))
 		return fail_field(t, field_of(values, s->computing), "split of a step", err);
+	/* without a schedule there is one row for all that was recorded; several are steps in order */
+	if (!number) {
+		ev.step.number = s->counted[(uint64_t)device_id % DEVICES]++;
+		if (!s->without_number++)
+			s->first_without = t->line;
+	}
 	csv_detail(&t->detail, &t->names, values, s->used);
 	add_parts(t, values);
 	if (t->detail.failed)
@@ -164,13 +175,28 @@ static int step_trace_row(struct csv_table *t, const struct csv_record *values,
 	return csv_emit(t, sink, &ev, err);
 }
 
+static int emit_without_number(const struct step_trace *s, struct tl_sink *sink,
+			       struct tl_error *err)
+{
+	struct tl_event ev = { .kind = TL_EVENT_DIAGNOSTIC };
+
+	ev.diagnostic.kind = TL_DIAGNOSTIC_NOTE;
+	ev.diagnostic.what = "rows without a step number: counted from 0, device by device";
+	ev.diagnostic.count = s->without_number;
+	ev.diagnostic.unit = "rows";
+	ev.diagnostic.position_kind = TL_POSITION_LINE;
+	ev.diagnostic.position = s->first_without;
+	return sink->emit(sink, &ev, err);
+}
+
 static int end_step_trace(struct csv_table *t, struct tl_sink *sink, struct tl_error *err)
 {
 	const struct step_trace *s = t->state;
 	struct tl_event ev = { .kind = TL_EVENT_DIAGNOSTIC };
+	int ret = s->without_number > 1 ? emit_without_number(s, sink, err) : TL_OK;
 
-	if (!s->is_device_rank)
-		return TL_OK;
+	if (ret < 0 || !s->is_device_rank)
+		return ret;
 	ev.diagnostic.kind = TL_DIAGNOSTIC_NOTE;
 	ev.diagnostic.what = "device ids taken for ranks; --rank tells another";
 	ev.diagnostic.count = t->events;

@@ -118,6 +118,7 @@ static bool is_just(const struct training_log_words *w, const char *first, const
 
 static void read_words(struct training_log_words *w, struct csv_step_duration *out)
 {
+	static const char *const steps[] = { "step", "iter", "iteration", "batch", NULL };
 	enum training_log_mean mean = NO_MEAN;
 
 	memset(out, 0, sizeof(*out));
@@ -140,6 +141,10 @@ static void read_words(struct training_log_words *w, struct csv_step_duration *o
 	if (is_just(w, "elapsed", NULL) || is_just(w, "elapsed", "time")) {
 		out->score = 45;
 		out->may_be_total = true;
+		return;
+	}
+	if (out->unit_ns && w->count == 1 && is_one_of(w->word[0], steps)) {
+		out->score = 85; /* "step_ms" */
 		return;
 	}
 	if (is_just(w, "wall", "time"))
@@ -260,12 +265,39 @@ static void find_named(const struct csv_record *names, struct csv_step_columns *
 		out->unit_ns[c] = 0;
 }
 
+/* "step_time_min": minutes, but beside "step_time_max" the least one. */
+static bool ends_in_minutes(const struct csv_record *names, size_t at)
+{
+	static const char *const others[] = { "max", "mean", "avg",    "average", "std",
+					      "p50", "p99",  "median", "sum",	  NULL };
+	struct reading name, other;
+
+	make_plain(names->fields[at].text, names->fields[at].length, &name);
+	if (name.length < 5 || strcmp(name.text + name.length - 4, " min") != 0)
+		return false;
+	for (size_t i = 0; i < names->count; i++) {
+		make_plain(names->fields[i].text, names->fields[i].length, &other);
+		if (other.length > name.length - 3 &&
+		    !memcmp(other.text, name.text, name.length - 3) &&
+		    is_one_of(other.text + name.length - 3, others))
+			return false;
+	}
+	return true;
+}
+
 static void find_duration(const struct csv_record *names, struct csv_step_columns *out)
 {
 	struct csv_step_duration best = { 0 }, found;
 
 	for (size_t i = 0; i < names->count; i++) {
-		csv_step_duration_name(names->fields[i].text, names->fields[i].length, &found);
+		bool is_minutes = ends_in_minutes(names, i);
+
+		csv_step_duration_name(names->fields[i].text,
+				       names->fields[i].length - (is_minutes ? 4 : 0), &found);
+		if (is_minutes && found.unit_ns)
+			found.score = 0; /* "step_time_s_min" */
+		if (is_minutes)
+			found.unit_ns = INT64_C(60000000000);
 		if (found.score <= best.score)
 			continue;
 		best = found;

@@ -268,6 +268,52 @@ static void epochs_and_restarts_are_no_disorder(void **state)
 	}
 }
 
+static void steps_of_a_trace_without_numbers_are_counted(void **state)
+{
+	struct taken t;
+
+	(void)state;
+	import(&t, "Device_id,Step,Computing,Communication(Not Overlapped),Free\n"
+		   "0,,8,1,1\n1,,9,1,1\n0,,6,1,1\n1,,7,1,1\n");
+	for (size_t i = 0; i < 4; i++) {
+		assert_int_equal(nth(&t, TL_EVENT_STEP, i)->step.number, i / 2);
+		assert_int_equal(nth(&t, TL_EVENT_STEP, i)->step.rank, i % 2);
+	}
+	assert_int_equal(nth(&t, TL_EVENT_DIAGNOSTIC, 0)->diagnostic.count, 4);
+}
+
+static void a_quote_between_tabs_is_a_byte_where_that_fits(void **state)
+{
+	struct taken t;
+
+	(void)state;
+	import(&t, "step\tdur_ms\tnote\n1\t5\t\"x\n2\t5\t\"y\n3\t5\t\"a\tb\"\n4\t5\t\"z\n");
+	assert_int_equal(t.result.events[TL_EVENT_STEP], 4);
+	assert_string_equal(text_of(&t, nth(&t, TL_EVENT_STEP, 1)), "{\"note\":\"\\\"y\"}");
+	assert_string_equal(text_of(&t, nth(&t, TL_EVENT_STEP, 2)), "{\"note\":\"a\\tb\"}");
+}
+
+static void units_are_told_by_names_of_columns(void **state)
+{
+	static const struct {
+		const char *table;
+		int64_t duration_ns;
+	} cases[] = {
+		{ "step,forward_ms,backward_ms,step_ms\n1,100,200,500\n", 500000000 },
+		{ "step,step_ms,step_time_s\n1,7,0.5\n", 500000000 },
+		{ "step,step_time_min\n1,0.25\n", INT64_C(15000000000) },
+		{ "step,step_time_min,step_time_max,step_time_s\n1,3,4,0.5\n", 500000000 },
+		{ "step,avg_step_time_ms,cur_time_ms\n1,400,500\n", 500000000 },
+	};
+	struct taken t;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		import(&t, cases[i].table);
+		assert_int_equal(nth(&t, TL_EVENT_STEP, 0)->step.duration_ns, cases[i].duration_ns);
+	}
+}
+
 static void other_columns_are_kept(void **state)
 {
 	struct taken t;
@@ -493,6 +539,9 @@ int main(void)
 		cmocka_unit_test(rows_that_tell_no_duration_last_from_row_to_row),
 		cmocka_unit_test(rows_out_of_order_are_put_in_the_order_of_their_steps),
 		cmocka_unit_test(epochs_and_restarts_are_no_disorder),
+		cmocka_unit_test(steps_of_a_trace_without_numbers_are_counted),
+		cmocka_unit_test(a_quote_between_tabs_is_a_byte_where_that_fits),
+		cmocka_unit_test(units_are_told_by_names_of_columns),
 		cmocka_unit_test(other_columns_are_kept),
 		cmocka_unit_test(ranks_of_rows_win_over_the_one_told),
 		cmocka_unit_test(starts_from_an_unknown_beginning_are_no_unix_time),

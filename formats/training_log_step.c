@@ -164,6 +164,17 @@ static bool speaks_of_other_work(const char *text, size_t len, bool is_progress)
 	return false;
 }
 
+/* "step 5 done": the words behind the number of the step say no more than that it ended. */
+static bool is_done(const char *text, size_t len)
+{
+	static const char *const words[] = { "done", "finished", "complete", "completed",
+					     "end",  "ended",	 NULL };
+	struct training_log_words w;
+
+	training_log_cut_words(&w, text, len);
+	return w.count == 1 && training_log_has_word(&w, words);
+}
+
 static bool speaks_of_training(const struct training_log_words *w)
 {
 	static const char *const words[] = { "loss",
@@ -265,6 +276,7 @@ static bool is_counter(const struct training_log_item *item, int64_t *number)
 /* A later number replaces an earlier one only if it is surer. */
 struct found {
 	int step_likeness; /* 3 global step, 2 step, 1 batch, 0 a fraction, -1 none */
+	size_t number_end; /* of the step */
 	int rank_likeness;
 	struct duration duration;
 };
@@ -286,6 +298,7 @@ static bool take_number(struct training_log_step *step, struct found *found,
 		return false;
 	}
 	found->step_likeness = likeness;
+	found->number_end = item->end;
 	step->has_number = true;
 	step->number = number;
 	step->is_progress = !likeness;
@@ -399,6 +412,8 @@ bool training_log_step(const char *text, size_t len, struct training_log_step *s
 	if (step->is_progress && found.duration.likeness < SOME_DURATION)
 		step->has_number = false;
 	step->is_other_progress &= step->has_duration;
+	step->is_training |= step->has_number && !step->is_progress && len > found.number_end &&
+			     is_done(text + found.number_end, len - found.number_end);
 	step->is_epoch_mean = step->has_number && is_epoch_mean(text, step);
 	step->is_number_alone = step->has_number && !step->is_progress && count == 1 &&
 				!step->has_duration && text[0] == '[';

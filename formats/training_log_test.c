@@ -604,6 +604,21 @@ static void a_duration_below_the_step_is_its(void **state)
 	assert_int_equal(t.result.events[TL_EVENT_STEP], 1);
 }
 
+static void a_step_that_is_done_ends_then(void **state)
+{
+	struct taken t;
+
+	(void)state;
+	import(&t, "2026-03-01 23:59:00,100 step 1 done\n2026-03-01 23:59:00,600 step 2 done.\n"
+		   "2026-03-01 23:59:01,350 step 3 finished\n");
+	assert_int_equal(step_at(&t, 1)->step.duration_ns, 500000000);
+	assert_int_equal(step_at(&t, 2)->step.duration_ns, 750000000);
+	check_line("step 1 | data 12.0 ms | fwd 152.2 ms | total 507.3 ms", 1, 507300000, -1);
+	import(&t, "2026-03-01 23:59:00,100 step 1 done nothing\n"
+		   "2026-03-01 23:59:00,600 checkpoint of step 2 done\n");
+	assert_int_equal(t.result.events[TL_EVENT_STEP], 0);
+}
+
 static void what_is_too_short_at_the_end_joins_the_row_before(void **state)
 {
 	struct taken t;
@@ -861,6 +876,7 @@ int main(void)
 		cmocka_unit_test(rounded_means_are_joined_until_they_tell),
 		cmocka_unit_test(epochs_of_one_line_each_are_all_there),
 		cmocka_unit_test(a_duration_below_the_step_is_its),
+		cmocka_unit_test(a_step_that_is_done_ends_then),
 		cmocka_unit_test(what_is_too_short_at_the_end_joins_the_row_before),
 		cmocka_unit_test(a_step_that_is_long_enough_is_not_joined_with_short_ones),
 		cmocka_unit_test(steps_without_durations_last_from_line_to_line),
