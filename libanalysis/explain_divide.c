@@ -48,7 +48,7 @@ static enum tl_part_cause plain_cause(const struct sweep *s, const struct bucket
 		return tl_is_memory_call(s->parts->names.strings[key->call - 1].text)
 			       ? TL_CAUSE_MEMORY_CALL
 			       : TL_CAUSE_SYSCALL;
-	return key->is_gap ? TL_CAUSE_LAUNCH_GAP : TL_CAUSE_USER_CODE;
+	return key->is_gap && s->has_launches ? TL_CAUSE_LAUNCH_GAP : TL_CAUSE_USER_CODE;
 }
 
 static enum tl_part_cause cause_of_memory(enum tl_memory_work work, enum tl_part_cause other)
@@ -193,18 +193,24 @@ int tl_sweep_divisible(struct sweep *s, const struct bucket_key *key, uint32_t s
 
 /* ---- dividing ---- */
 
+/* Time of which neither switches nor calls nor samples tell: the profiler's spans alone. */
+static enum tl_part_cause cause_of_spans(const struct sweep *s, const struct bucket_key *key)
+{
+	if (key->is_operator)
+		return TL_CAUSE_OPERATOR;
+	if (key->is_gap)
+		return s->has_launches ? TL_CAUSE_LAUNCH_GAP : TL_CAUSE_OUTSIDE;
+	return TL_CAUSE_UNKNOWN;
+}
+
 /* The part of time in the bucket that no sample tells of. */
 static int find_rest(struct sweep *s, struct bucket *b, struct tl_error *err)
 {
 	enum tl_part_cause cause = plain_cause(s, &b->key);
-	bool has_samples = s->view->has & TL_VIEW_SAMPLES;
 
 	if (b->key.is_wall && !b->key.call)
-		cause = b->key.op	? TL_CAUSE_OPERATOR
-			: b->key.is_gap ? TL_CAUSE_LAUNCH_GAP
-			: has_samples	? TL_CAUSE_WAITING
-					: TL_CAUSE_UNKNOWN;
-	else if (!b->key.is_wall && !b->key.call && !b->key.is_gap)
+		cause = s->has_weights ? TL_CAUSE_WAITING : cause_of_spans(s, &b->key);
+	else if (!b->key.call && cause == TL_CAUSE_USER_CODE)
 		cause = TL_CAUSE_RUNNING;
 	return tl_parts_find(s->parts,
 			     !b->key.is_wall		 ? TL_PART_RUNNING

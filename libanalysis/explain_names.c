@@ -17,6 +17,8 @@ static const struct {
 } causes[TL_CAUSE_COUNT] = {
 	[TL_CAUSE_USER_CODE] = { "user_code", "the program's own code" },
 	[TL_CAUSE_LAUNCH_GAP] = { "launch_gap", "launch gap: between the profiler's spans" },
+	[TL_CAUSE_OUTSIDE] = { "outside_operators",
+			       "the program's own code, outside of operators" },
 	[TL_CAUSE_OPERATOR] = { "operator", "operators of the profiler" },
 	[TL_CAUSE_SYSCALL] = { "syscall", "system calls" },
 	[TL_CAUSE_MEMORY_CALL] = { "memory_call", "mapping memory and giving it back" },

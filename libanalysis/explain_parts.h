@@ -21,7 +21,8 @@ enum tl_part_state {
 
 enum tl_part_cause {
 	TL_CAUSE_USER_CODE,
-	TL_CAUSE_LAUNCH_GAP, /* between the profiler's spans */
+	TL_CAUSE_LAUNCH_GAP, /* between the profiler's spans, of a job that launches work */
+	TL_CAUSE_OUTSIDE,    /* between them in a job that launches none */
 	TL_CAUSE_OPERATOR,   /* in a span, and nothing more is known */
 	TL_CAUSE_SYSCALL,
 	TL_CAUSE_MEMORY_CALL, /* a system call that maps memory or gives it back */

@@ -18,8 +18,8 @@ enum { DEVICE_BUSY, DEVICE_STARVED, DEVICE_LATENCY, DEVICE_UNKNOWN };
 
 /* Running time of one kind, or wall time where nothing tells running from waiting. */
 struct bucket_key {
-	uint32_t call, op; /* names of parts; 0 none */
-	bool is_wall, is_gap, is_operator;
+	uint32_t call, op;		   /* names of parts; 0 none */
+	bool is_wall, is_gap, is_operator; /* gap: in no operator, though there are some */
 };
 
 struct bucket {
@@ -49,6 +49,8 @@ struct sweep {
 	size_t state, sample; /* where the sweep is */
 	struct tl_span *spans[SPAN_KIND_COUNT];
 	struct tl_span_cursor cursors[SPAN_KIND_COUNT];
+	bool has_launches; /* of work for a device */
+	bool has_weights;  /* samples say for how long they stand: the rest is off the CPU */
 	bool *is_big; /* by text of the view: operators whose running time is divided on its own */
 
 	struct bucket *buckets;

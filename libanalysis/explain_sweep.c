@@ -134,6 +134,11 @@ int tl_sweep_spans(struct sweep *s, struct tl_error *err)
 		s->cursors[i].spans = s->spans[i];
 		s->cursors[i].count = counts[i];
 	}
+	s->has_launches = v->has & TL_VIEW_DEVICE;
+	for (size_t i = 0; i < v->op_count && !s->has_launches; i++)
+		s->has_launches = v->ops[i].class_ == TL_SLICE_RUNTIME;
+	for (size_t i = 0; i < v->sample_count && !s->has_weights; i++)
+		s->has_weights = v->samples[i].weight_ns > 0;
 	return find_big(s, err);
 }
 

@@ -390,8 +390,43 @@ static void without_switches_calls_and_operators_are_wall_time(void **state)
 	assert_string_equal(answer.parts[0].state, "wall");
 	assert_int_equal(time_of(0, "syscall"), 2 * MS + 330 * US);
 	assert_int_equal(time_of(0, "operator"), MS);
-	assert_int_equal(time_of(0, "launch_gap"), 5 * MS);
+	assert_int_equal(time_of(0, "outside_operators"), 5 * MS);
 	assert_non_null(strstr(answer.notes[0], "sched:sched_switch"));
+}
+
+static void between_spans_of_a_job_that_launches_work_is_a_launch_gap(void **state)
+{
+	(void)state;
+	begin_source("trace.json");
+	add_steps(true);
+	add_device(0);
+	end_source();
+	assert_int_equal(ask(NULL), TL_OK);
+	assert_int_equal(time_of(0, "launch_gap"), 5 * MS);
+	assert_int_equal(time_of(0, "outside_operators"), 0);
+}
+
+/* Each step has 2 samples of 1 ms in its operator: all else is off the CPU, wherever it was. */
+static void time_that_samples_alone_do_not_stand_for_is_off_the_cpu(void **state)
+{
+	(void)state;
+	begin_source("trace.json");
+	add_steps(true);
+	end_source();
+	begin_source("perf.data");
+	emit(&(struct tl_event) { .kind = TL_EVENT_TYPE,
+				  .type = { .name = "cpu-clock", .unit = "ns" } });
+	comm(TRAINER, "trainer");
+	add_samples(TRAINER, 2 * STEPS);
+	end_source();
+	assert_int_equal(ask(NULL), TL_OK);
+	assert_string_equal(answer.causes[0].cause, "waiting");
+	assert_string_equal(part_of("off", "waiting")->name, "aten::wait");
+	assert_string_equal(part_of("off", "waiting")->text,
+			    "off the CPU in aten::wait: what for was not recorded");
+	assert_int_equal(time_of(0, "waiting"), step_length(0) - 2 * MS);
+	assert_int_equal(time_of(0, "operator"), 0);
+	assert_non_null(strstr(answer.verdict, "[off the CPU in aten::wait +10 ms]"));
 }
 
 static void steps_alone_explain_nothing_and_it_is_said_what_to_record(void **state)
@@ -607,6 +642,8 @@ int main(void)
 		CASE_TEST(who_had_the_cpu_and_who_woke_is_named),
 		CASE_TEST(without_calls_a_sleep_without_a_stack_is_for_nothing_that_is_known),
 		CASE_TEST(without_switches_calls_and_operators_are_wall_time),
+		CASE_TEST(between_spans_of_a_job_that_launches_work_is_a_launch_gap),
+		CASE_TEST(time_that_samples_alone_do_not_stand_for_is_off_the_cpu),
 		CASE_TEST(steps_alone_explain_nothing_and_it_is_said_what_to_record),
 		CASE_TEST(a_thread_that_is_not_there_is_nothing),
 		CASE_TEST(steps_of_a_log_are_those_of_the_busiest_main_thread),

@@ -72,7 +72,9 @@ int tl_explain_part_text(struct tl_explaining *e, const struct tl_part *part, co
 			tl_text_printf(&t, "%soperator %s", t.length ? " in " : "", name);
 		else if (name)
 			tl_text_printf(&t, "%sin %s", t.length ? " " : "", name);
-		if (part->cause == TL_CAUSE_SYSCALL || part->cause == TL_CAUSE_OPERATOR)
+		if (part->cause == TL_CAUSE_WAITING && part->state == TL_PART_OFF)
+			tl_text_puts(&t, ": what for was not recorded");
+		else if (part->cause == TL_CAUSE_SYSCALL || part->cause == TL_CAUSE_OPERATOR)
 			tl_text_puts(&t, t.length ? "" : tl_part_cause_words(part->cause));
 		else
 			tl_text_printf(&t, "%s%s", t.length ? ": " : "",
@@ -92,6 +94,17 @@ static void put_share(struct tl_text *t, const struct tl_explain_part *p)
 			       100 * p->share_high);
 }
 
+/* "running in ", before the name of a call or an operator. */
+static void put_how(struct tl_text *t, const char *state)
+{
+	if (!state || !strcmp(state, "runnable") || !strcmp(state, "wall"))
+		return;
+	tl_text_printf(t, "%s in ",
+		       !strcmp(state, "off")	   ? "off the CPU"
+		       : !strcmp(state, "unknown") ? "not known,"
+						   : state);
+}
+
 /* The parts of a cause that make it up, where there is more to say than its name. */
 static void put_details(struct tl_text *t, const struct tl_explain *x,
 			const struct tl_explain_part *cause)
@@ -105,16 +118,8 @@ static void put_details(struct tl_text *t, const struct tl_explain *x,
 		    p->share * cause->share < 0)
 			continue;
 		tl_text_puts(t, told++ ? ", " : " [");
-		tl_text_printf(t, "%s%s%s ",
-			       p->state && strcmp(p->state, "runnable") != 0 &&
-					       strcmp(p->state, "wall") != 0
-				       ? p->state
-				       : "",
-			       p->state && strcmp(p->state, "runnable") != 0 &&
-					       strcmp(p->state, "wall") != 0
-				       ? " in "
-				       : "",
-			       p->name);
+		put_how(t, p->state);
+		tl_text_printf(t, "%s ", p->name);
 		tl_text_puts(t, p->difference_ns >= 0 ? "+" : "");
 		tl_explain_put_ns(t, p->difference_ns);
 	}
