@@ -162,7 +162,8 @@ static int finish_thread(struct derivation *d, struct tl_error *err)
 		const char *kind;
 	} all[] = { { &d->compaction, compaction_kind(d) },
 		    { &d->reclaim, "direct_reclaim" },
-		    { &d->kswapd, "kswapd" } };
+		    { &d->kswapd, "kswapd" },
+		    { &d->isolated, "collapse" } };
 	int ret = TL_OK;
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]) && ret == TL_OK; i++) {
@@ -202,8 +203,7 @@ static int take(struct derivation *d, const struct hit *h, struct tl_error *err)
 	case POINT_KSWAPD_SLEEP:
 		return end(d, &d->kswapd, h, "kswapd", err);
 	case POINT_ISOLATE:
-		d->isolated = (struct opened) { .is_open = true, .ts = h->ts };
-		break;
+		return begin(d, &d->isolated, h, "collapse", &(struct opened) { 0 }, err);
 	case POINT_COLLAPSE:
 		/* told at its end; of its begin only the isolation of the pages is known */
 		ret = end(d, &d->isolated, h, "collapse", err);

@@ -339,7 +339,8 @@ static bool calls_would_explain(const struct tl_thp_work *w)
 /* The thread waits for mmap_lock, and nothing tells who had it. */
 static bool waits_would_explain(const struct tl_thp_work *w)
 {
-	return !(w->steps.sees & TL_THP_SEES_ACTIVITY) && would_explain(w, TL_PART_LOCK_ELSEWHERE);
+	return (!(w->steps.sees & TL_THP_SEES_ACTIVITY) || w->has_moments) &&
+	       would_explain(w, TL_PART_LOCK_ELSEWHERE);
 }
 
 static enum tl_thp_answer answer_unseen(const struct tl_thp_work *w, const char **reason)
@@ -385,8 +386,12 @@ static enum tl_thp_answer answer(const struct tl_thp_work *w, const char **reaso
 	case TL_THP_NOT_OBSERVABLE:
 		return answer_unseen(w, reason);
 	case TL_THP_NO_ACTIVITY:
-		/* Counters of the whole machine see all of it; daemons do not tell of direct work. */
-		if (unseen && !w->is_direct_excluded)
+		/*
+		 * Counters of the whole machine see all of it; daemons do not tell of direct work, nor
+		 * do samples of what is short.
+		 */
+		if (unseen && !(w->is_direct_excluded &&
+				(!w->has_sampled_daemons || w->is_collapse_excluded)))
 			return answer_unseen(w, reason);
 		*reason = "nothing of it happened";
 		return TL_THP_IS_NOT_SUPPORTED;
@@ -401,7 +406,7 @@ static enum tl_thp_answer answer(const struct tl_thp_work *w, const char **reaso
 				 : "what it explains is not surely more than nothing";
 		return unseen ? TL_THP_IS_UNDECIDED : TL_THP_IS_NOT_SUPPORTED;
 	case TL_THP_UNDECIDED:
-		if (calls_would_explain(w))
+		if (calls_would_explain(w) || waits_would_explain(w))
 			return answer_unseen(w, reason);
 		*reason =
 			"they go together, but a common cause, such as a checkpoint, explains that "

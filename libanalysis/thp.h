@@ -15,7 +15,8 @@ enum tl_thp_part {
 	/* daemons at work, whoever suffers */
 	TL_PART_KHUGEPAGED,
 	TL_PART_KCOMPACTD,
-	TL_PART_KSWAPD, /* for a huge page */
+	TL_PART_KSWAPD,	   /* for a huge page */
+	TL_PART_COLLAPSES, /* their number, no time: of each only a moment was recorded */
 	/* the thread works for its own huge page */
 	TL_PART_COMPACTION,
 	TL_PART_RECLAIM,
@@ -66,6 +67,8 @@ struct tl_thp_work {
 	/* when a lock of an address space was surely held for a huge page, or might have been */
 	struct tl_ranges holds;
 	bool has_collapses; /* holds are those of collapses that were recorded, not khugepaged's time */
+	/* Of collapses the begin or the end was not asked for, and khugepaged's time is not known. */
+	bool has_moments;
 	struct tl_ranges own;	 /* direct compaction and reclaim of the thread */
 	struct tl_ranges moves;	 /* pages were moved by some daemon */
 	struct tl_ranges stalls; /* waits for locks of the address space */
@@ -75,7 +78,8 @@ struct tl_thp_work {
 	bool is_direct_excluded;  /* counters: nobody compacted, reclaimed, or faulted huge pages */
 	bool is_fault_excluded;	  /* counters: no page fault got a huge page, or tried to */
 	bool has_sampled_daemons; /* samples of all CPUs tell what daemons did */
-	bool has_daemon_counters; /* activity is made of counters */
+	bool has_daemon_counters; /* activity is made of numbers of events */
+	bool is_collapse_excluded; /* counters: no page was collapsed */
 
 	struct tl_thp *out;
 };

@@ -242,6 +242,15 @@ static bool is_direct_excluded(const struct tl_thp_work *w, const struct sums *s
 	return found == sizeof(names) / sizeof(*names);
 }
 
+static bool is_collapse_excluded(const struct tl_thp_work *w, const struct sums *sums)
+{
+	for (size_t k = 0; k < WATCHED; k++) {
+		if (!strcmp(watched[k].name, "thp_collapse_alloc"))
+			return sums->grown[k] && !(sum_of(sums->grown[k], w->n) > 0);
+	}
+	return false;
+}
+
 int tl_thp_gather_counters(struct tl_thp_work *w, struct tl_error *err)
 {
 	struct sums sums = { 0 };
@@ -251,6 +260,7 @@ int tl_thp_gather_counters(struct tl_thp_work *w, struct tl_error *err)
 	    !(w->view.has & (TL_VIEW_DAEMONS | TL_VIEW_COLLAPSE)))
 		take_as_activity(w, &sums);
 	w->is_direct_excluded = is_direct_excluded(w, &sums);
+	w->is_collapse_excluded = is_collapse_excluded(w, &sums);
 	for (size_t k = 0; k < WATCHED; k++)
 		free(sums.grown[k]);
 	return ret;

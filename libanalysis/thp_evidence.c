@@ -63,6 +63,8 @@ static const struct kind {
 	  "waiting for a CPU that kswapd has, for a huge page", "waits" },
 	{ TL_PART_KHUGEPAGED, TL_THP_ACTIVITY, false, BY_COLLAPSES, "khugepaged at work",
 	  "intervals" },
+	{ TL_PART_COLLAPSES, TL_THP_ACTIVITY, false, BY_COLLAPSES,
+	  "khugepaged at work: for how long was not recorded", "collapses" },
 	{ TL_PART_KCOMPACTD, TL_THP_ACTIVITY, false, BY_SWITCHES, "kcompactd at work",
 	  "intervals" },
 	{ TL_PART_KSWAPD, TL_THP_ACTIVITY, false, BY_RECLAIM, "kswapd at work for a huge page",
@@ -219,7 +221,8 @@ static int measure(const struct tl_thp_work *w, const struct kind *k, struct tl_
 	struct tl_thp_share s;
 	int ret;
 
-	bool is_unknown = k->part == TL_PART_LOCK_ELSEWHERE && !w->out->sees_activity;
+	bool is_unknown =
+		k->part == TL_PART_LOCK_ELSEWHERE && (!w->out->sees_activity || w->has_moments);
 
 	*e = (struct tl_thp_evidence) {
 		.mechanism = k->mechanism,
@@ -235,6 +238,8 @@ static int measure(const struct tl_thp_work *w, const struct kind *k, struct tl_
 		.count = w->count[k->part],
 		.unit = k->unit
 	};
+	if (k->part == TL_PART_COLLAPSES)
+		e->slow_ns = e->good_ns = NAN; /* numbers, not times */
 	if (w->model.slow_count < 3 || w->model.base_count < 5)
 		return TL_OK;
 	ret = tl_thp_share(&s, &w->steps, w->model.baseline, w->part[k->part], err);

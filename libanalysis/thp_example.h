@@ -61,6 +61,7 @@ static int64_t excess_ns;		  /* of slow steps */
 static int64_t checkpoint_ns;		  /* more in the first of them */
 static int64_t checkpoint_every;	  /* steps, in a span that says so; 0 none */
 static int64_t recorded_steps;		  /* by perf: so many */
+static bool ends_only;			  /* of collapses; they begin with a scan */
 static bool user_only;			  /* frames of the kernel have no names */
 static enum tl_clock_method clock_method; /* of perf.data */
 
@@ -81,6 +82,7 @@ static inline int setup(void **state)
 	checkpoint_ns = 0;
 	checkpoint_every = 0;
 	recorded_steps = STEPS;
+	ends_only = false;
 	user_only = false;
 	clock_method = TL_CLOCK_EXACT;
 	return tl_store_open_temporary(&store, &err);
@@ -342,7 +344,8 @@ static inline void write_types(unsigned has)
 		if (i > SWITCHES && !(has & HAS_POINTS))
 			continue;
 		ev.type.index = i;
-		ev.type.name = names[i];
+		ev.type.name =
+			i == ISOLATE && ends_only ? "huge_memory:mm_khugepaged_scan_pmd" : names[i];
 		ev.type.is_tracepoint = i != CLOCK;
 		ev.type.unit = i == CLOCK ? "ns" : "events";
 		emit(&ev);

@@ -192,11 +192,51 @@ static int gather_daemons(struct tl_thp_work *w, struct tl_error *err)
 	return ret;
 }
 
+/* Whether both ends of a collapse were asked for. */
+static int find_both_ends(const struct tl_thp_work *w, bool *both, struct tl_error *err)
+{
+	int64_t found = 0;
+	int ret = tl_store_value(
+		w->store,
+		"SELECT count(DISTINCT name LIKE '%\\_isolate%' ESCAPE '\\') FROM event "
+		"WHERE NOT is_sampled AND name LIKE '%mm_collapse_huge_page%' AND NOT "
+		"name LIKE '%\\_swapin%' ESCAPE '\\'",
+		0, &found, err);
+
+	*both = found == 2;
+	return ret;
+}
+
+/* It happened, but for how long is not known. */
+static void add_moments(struct tl_thp_work *w)
+{
+	for (size_t i = 0; i < w->view.activity_count; i++) {
+		const struct tl_view_activity *a = &w->view.activities[i];
+		size_t step = step_behind(w, a->begin_ns);
+
+		if (a->kind != TL_MM_COLLAPSE || a->end_ns > a->begin_ns || a->is_own ||
+		    step == w->n || a->begin_ns < w->view.steps[step].begin_ns)
+			continue;
+		w->part[TL_PART_COLLAPSES][step]++;
+		w->count[TL_PART_COLLAPSES]++;
+		w->activity[step]++;
+	}
+	w->has_moments = w->count[TL_PART_COLLAPSES] > 0;
+	w->has_daemon_counters = w->has_moments;
+}
+
 /* Of a collapse the copying is recorded, all of it under the lock. */
 static int gather_collapses(struct tl_thp_work *w, struct tl_error *err)
 {
-	int ret = TL_OK;
+	bool has_both;
+	int ret = find_both_ends(w, &has_both, err);
 
+	/* the time that khugepaged ran says as much as its collapses, and when */
+	if (ret == TL_OK && !has_both && w->view.has & TL_VIEW_COLLAPSE) {
+		if (!(w->view.has & TL_VIEW_DAEMONS))
+			add_moments(w);
+		return TL_OK;
+	}
 	for (size_t i = 0; i < w->view.activity_count && ret == TL_OK; i++) {
 		const struct tl_view_activity *a = &w->view.activities[i];
 

@@ -167,7 +167,7 @@ int tl_thp_gather_sampled(struct tl_thp_work *w, struct tl_error *err)
 	struct sampled s = { 0 };
 	int ret;
 
-	if (w->view.has & (TL_VIEW_DAEMONS | TL_VIEW_COLLAPSE))
+	if (w->view.has & TL_VIEW_DAEMONS || (w->view.has & TL_VIEW_COLLAPSE && !w->has_moments))
 		return TL_OK;
 	ret = find_source(w, &s.source_id, err);
 	if (ret < 0 || !s.source_id)

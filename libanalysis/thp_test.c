@@ -89,6 +89,40 @@ static void waits_on_the_cpu_for_a_collapse_are_confirmed(void **state)
 	assert_int_equal(thp.missing_count, 0);
 }
 
+/* khugepaged's switches are not recorded: only that collapses ended. */
+static void collapse_unseen(int64_t i, int64_t begin)
+{
+	if (!is_slow(i))
+		return;
+	hit(COLLAPSE, KHUGEPAGED, begin + 40 * MS, "{\"status_name\":\"succeeded\"}");
+	does(begin + 20 * MS, begin + 40 * MS, SPINNING);
+}
+
+static void ends_of_collapses_are_activity_of_unknown_length(void **state)
+{
+	(void)state;
+	ends_only = true;
+	make_case(collapse_unseen, HAS_POINTS);
+	judge();
+	assert_int_equal(thp.answer, TL_THP_IS_POSSIBLE);
+	assert_int_equal(line("for how long was not recorded")->count, SLOW_LAST - SLOW_FIRST + 1);
+	assert_true(isnan(line("for how long was not recorded")->slow_ns));
+	/* 20 ms of 25, and nobody knows whose lock */
+	assert_near(line("held by whom is not known")->share, 0.8, 0.05);
+	assert_true(misses("mm_collapse_huge_page_isolate"));
+	assert_null(strstr(thp.text, "No daemon"));
+}
+
+static void where_khugepaged_ran_tells_as_much_as_where_collapses_began(void **state)
+{
+	(void)state;
+	ends_only = true;
+	make_case(spin_in_collapses, HAS_ALL);
+	judge();
+	assert_int_equal(thp.answer, TL_THP_IS_CONFIRMED);
+	assert_near(line("spinning")->slow_ns, 20e6, 1e-6);
+}
+
 static void spin_without_collapses(int64_t i, int64_t begin)
 {
 	if (is_slow(i))
@@ -434,6 +468,8 @@ static void samples_of_all_cpus_without_daemons_are_no_activity(void **state)
 	assert_true(thp.sees_activity);
 	assert_int_not_equal(thp.answer, TL_THP_IS_CONFIRMED);
 	assert_true(contradicts("held by no collapse"));
+	assert_null(strstr(thp.text, "No daemon"));
+	assert_non_null(strstr(thp.text, "No sample met a daemon"));
 }
 
 static void steps_that_may_be_slow_by_chance_are_not_explained(void **state)
@@ -688,6 +724,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		CASE(waits_on_the_cpu_for_a_collapse_are_confirmed),
+		CASE(ends_of_collapses_are_activity_of_unknown_length),
+		CASE(where_khugepaged_ran_tells_as_much_as_where_collapses_began),
 		CASE(the_same_waits_without_collapses_are_the_jobs_own),
 		CASE(waits_that_meet_collapses_by_chance_do_not_count),
 		CASE(waits_asleep_are_exact),

@@ -127,6 +127,9 @@ static int find_contradictions(struct tl_thp_work *w, struct tl_error *err)
 
 #define PERF "perf record -a -g -k CLOCK_MONOTONIC"
 
+#define BOTH_ENDS \
+	"-e huge_memory:mm_collapse_huge_page -e huge_memory:mm_collapse_huge_page_isolate"
+
 static const struct need {
 	unsigned all; /* TL_VIEW_*: these have it */
 	const char *what, *events;
@@ -138,7 +141,7 @@ static const struct need {
 	  "what the thread did on a CPU: spinning for locks, zeroing, compacting",
 	  "-e cpu-clock/freq=199/" },
 	{ TL_VIEW_COLLAPSE, "when khugepaged collapsed pages, and thereby held mmap_lock",
-	  "-e huge_memory:mm_collapse_huge_page -e huge_memory:mm_collapse_huge_page_isolate" },
+	  BOTH_ENDS },
 	{ TL_VIEW_COMPACTION, "when, and for what order, memory was compacted",
 	  "-e compaction:mm_compaction_begin -e compaction:mm_compaction_end -e "
 	  "compaction:mm_compaction_try_to_compact_pages" },
@@ -174,6 +177,12 @@ static void miss_events(struct list *l)
 			continue;
 		miss(l, n->what, tl_thp_say(out, l->err, PERF " %s", n->events));
 		tl_text_printf(&all, " %s", n->events);
+		count++;
+	}
+	if (l->w->has_moments) {
+		miss(l, "both the begin and the end of collapses: how long each held mmap_lock",
+		     PERF " " BOTH_ENDS);
+		tl_text_puts(&all, " " BOTH_ENDS);
 		count++;
 	}
 	if (all.failed && l->status == TL_OK)
@@ -483,11 +492,29 @@ static void say_share(struct tl_text *t, const struct tl_thp_work *w)
 	}
 }
 
+/* What could have been missed is not said not to have been. */
+static const char *idle_words(const struct tl_thp_work *w)
+{
+	if (w->has_sampled_daemons)
+		return " No sample met a daemon of huge pages at work; what is shorter than the time "
+		       "between samples is seldom met.";
+	if (!(w->view.has & TL_VIEW_DAEMONS))
+		return " No collapse by khugepaged was recorded during the steps.";
+	if (w->view.lossy_slow_count)
+		return " No daemon of huge pages is seen at work during the steps.";
+	return " No daemon of huge pages was at work during the steps.";
+}
+
 static void say_activity(struct tl_text *t, const struct tl_thp_work *w)
 {
 	double sum = 0;
 	char time[32];
 
+	if (w->has_moments)
+		tl_text_printf(t,
+			       " khugepaged collapsed pages during the steps, %llu times; for how "
+			       "long each held mmap_lock was not recorded.",
+			       (unsigned long long)w->count[TL_PART_COLLAPSES]);
 	if (!w->out->sees_activity || w->has_daemon_counters || is_at_work(w->out))
 		return;
 	for (size_t i = 0; i < w->n; i++)
@@ -496,7 +523,7 @@ static void say_activity(struct tl_text *t, const struct tl_thp_work *w)
 		tl_text_printf(t, " Daemons of huge pages were at work for %s during the steps.",
 			       ms(time, sizeof(time), sum));
 	else
-		tl_text_puts(t, " No daemon of huge pages was at work during the steps.");
+		tl_text_puts(t, idle_words(w));
 }
 
 static void say_chance(struct tl_text *t, const struct tl_thp_work *w)
