@@ -358,19 +358,15 @@ static enum tl_thp_answer answer_unseen(const struct tl_thp_work *w, const char 
 	return TL_THP_IS_NOT_OBSERVABLE;
 }
 
-/* Fewer than three slow steps say nothing, but that none is slow is an answer. */
+/* Fewer than three slow steps say nothing. */
 static enum tl_thp_answer answer_without_steps(const struct tl_thp_work *w, const char **reason)
 {
 	if (w->view.uncovered_slow_count) {
 		*reason = "the slow steps lie outside of what was recorded of the thread";
 		return TL_THP_IS_NOT_OBSERVABLE;
 	}
-	if (w->model.slow_count) {
-		*reason = "there are too few slow steps to judge by";
-		return TL_THP_IS_UNDECIDED;
-	}
-	*reason = "there are no slow steps to explain";
-	return TL_THP_IS_NOT_SUPPORTED;
+	*reason = "there are too few slow steps to judge by";
+	return TL_THP_IS_UNDECIDED;
 }
 
 static enum tl_thp_answer answer(const struct tl_thp_work *w, const char **reason)
@@ -605,6 +601,24 @@ static bool drop_unsure(struct tl_thp_work *w)
 	return is_changed;
 }
 
+/* Where none is slow there is no question: says what the steps are instead. */
+static int refuse_without_slow(const struct tl_thp_work *w, struct tl_error *err)
+{
+	const struct tl_step_view *v = &w->view;
+	size_t rest = v->step_count, good = v->good_count, spikes = v->spike_count;
+
+	if (w->model.slow_count || v->uncovered_slow_count)
+		return TL_OK;
+	rest -= good < rest ? good : rest;
+	rest -= spikes < rest ? spikes : rest;
+	return tl_fail(
+		err, TL_NOTHING,
+		"none of %zu training steps is surely slow: %zu are good, %zu slow alone or "
+		"perhaps by chance, %zu neither (the first ones, checkpoints, not recorded): "
+		"there is nothing that huge pages could explain, see 'traceloom steps'",
+		v->step_count, good, spikes, rest);
+}
+
 static int judge_all(struct tl_thp_work *w, struct tl_error *err)
 {
 	int ret = judge(w, err);
@@ -634,6 +648,8 @@ static int work_it_out(struct tl_thp_work *w, struct tl_error *err)
 		return ret;
 	correct_for_chance(w);
 	ret = judge_all(w, err);
+	if (ret == TL_OK)
+		ret = refuse_without_slow(w, err);
 	if (ret == TL_OK)
 		ret = check_clocks(w, err);
 	if (ret < 0)
