@@ -17,6 +17,8 @@
 
 #define SAMPLES_PER_STEP 20 /* of the thread, for a share of its time to be known from them */
 #define CHANCE_P	 0.05
+#define LITTLE		 0.10 /* share of the excess below which nothing is explained */
+#define TRIVIAL		 0.02 /* share of it that daemons at work must reach to matter */
 
 static const char *const answer_names[] = { "confirmed", "contributes",	  "possible",
 					    "undecided", "not supported", "not observable" };
@@ -369,10 +371,40 @@ static enum tl_thp_answer answer_without_steps(const struct tl_thp_work *w, cons
 	return TL_THP_IS_UNDECIDED;
 }
 
+/* Daemons were at work for so short a time that slow steps do not go together with that. */
+static bool is_trivial(const struct tl_thp_work *w)
+{
+	double grown = tl_thp_mean(w, w->activity, TL_THP_ROLE_SLOW) -
+		       tl_thp_mean(w, w->activity, TL_THP_ROLE_BASE);
+
+	return !w->has_daemon_counters &&
+	       grown * (double)w->model.slow_count < TRIVIAL * w->model.excess;
+}
+
+/* What was seen of it is not more than nothing. */
+static enum tl_thp_answer answer_little(const struct tl_thp_work *w, unsigned unseen,
+					const char **reason)
+{
+	if (unseen && (calls_would_explain(w) || waits_would_explain(w) || unseen == MECHANISMS))
+		return answer_unseen(w, reason);
+	*reason = unseen ? "what was recorded does not speak for it, and not all was"
+			 : "what it explains is not surely more than nothing";
+	return unseen ? TL_THP_IS_UNDECIDED : TL_THP_IS_NOT_SUPPORTED;
+}
+
+static bool is_positive(enum tl_thp_verdict verdict)
+{
+	return verdict == TL_THP_CONTRIBUTES || verdict == TL_THP_CONFIRMED;
+}
+
 static enum tl_thp_answer answer(const struct tl_thp_work *w, const char **reason)
 {
 	unsigned unseen = MECHANISMS & ~w->steps.sees;
 
+	if (unseen && w->rest_high < LITTLE && !is_positive(w->model.verdict)) {
+		*reason = "what else was seen to make slow steps slow leaves little for it";
+		return TL_THP_IS_NOT_SUPPORTED;
+	}
 	switch (w->model.verdict) {
 	case TL_THP_NO_SLOW_STEPS:
 		return answer_without_steps(w, reason);
@@ -395,20 +427,19 @@ static enum tl_thp_answer answer(const struct tl_thp_work *w, const char **reaso
 		*reason = "it explains little";
 		return TL_THP_IS_NOT_SUPPORTED;
 	case TL_THP_NOT_SUPPORTED:
-		if (unseen &&
-		    (calls_would_explain(w) || waits_would_explain(w) || unseen == MECHANISMS))
-			return answer_unseen(w, reason);
-		*reason = unseen ? "what was recorded does not speak for it, and not all was"
-				 : "what it explains is not surely more than nothing";
-		return unseen ? TL_THP_IS_UNDECIDED : TL_THP_IS_NOT_SUPPORTED;
+		return answer_little(w, unseen, reason);
 	case TL_THP_UNDECIDED:
 		if (calls_would_explain(w) || waits_would_explain(w))
 			return answer_unseen(w, reason);
+		if (is_trivial(w))
+			return answer_little(w, unseen, reason);
 		*reason =
 			"they go together, but a common cause, such as a checkpoint, explains that "
 			"as well";
 		return TL_THP_IS_UNDECIDED;
 	case TL_THP_POSSIBLE:
+		if (is_trivial(w))
+			return answer_little(w, unseen, reason);
 		*reason = "they go together, but how one makes the other was not recorded";
 		return TL_THP_IS_POSSIBLE;
 	case TL_THP_CONTRIBUTES:
@@ -422,6 +453,40 @@ static enum tl_thp_answer answer(const struct tl_thp_work *w, const char **reaso
 		break;
 	}
 	return TL_THP_IS_NOT_OBSERVABLE;
+}
+
+/*
+ * An upper bound where not all that memory management does was seen: the time that the thread surely
+ * spent otherwise is none of it.
+ */
+static int bound_rest(struct tl_thp_work *w, struct tl_error *err)
+{
+	static const enum tl_thp_part others[] = { TL_PART_STOLEN_OTHERS, TL_PART_OTHER_COMPACTION,
+						   TL_PART_OTHER_RECLAIM, TL_PART_HUGETLB,
+						   TL_PART_FUTEX,	  TL_PART_STORAGE,
+						   TL_PART_LOCK_ELSEWHERE };
+	const struct tl_step_view *v = &w->view;
+	struct tl_thp_share s;
+	double *sum;
+	int ret;
+
+	w->rest_high = NAN;
+	/* who held a lock is known where all of it was recorded; and losses make waits longer */
+	if (w->model.slow_count < 3 || w->model.base_count < 5 || v->lossy_slow_count ||
+	    !(w->steps.sees & TL_THP_SEES_LOCK))
+		return TL_OK;
+	sum = tl_alloc(w->n, sizeof(*sum), err);
+	if (!sum)
+		return TL_NOMEM;
+	for (size_t k = 0; k < sizeof(others) / sizeof(*others); k++) {
+		for (size_t i = 0; i < w->n; i++)
+			sum[i] += w->part[others[k]][i];
+	}
+	ret = tl_thp_share(&s, &w->steps, w->model.baseline, sum, err);
+	if (ret == TL_OK)
+		w->rest_high = s.low < 1 ? 1 - s.low : 0;
+	free(sum);
+	return ret;
 }
 
 static void tell_steps(const struct tl_thp_work *w)
@@ -606,17 +671,20 @@ static int refuse_without_slow(const struct tl_thp_work *w, struct tl_error *err
 {
 	const struct tl_step_view *v = &w->view;
 	size_t rest = v->step_count, good = v->good_count, spikes = v->spike_count;
+	char others[80] = "";
 
 	if (w->model.slow_count || v->uncovered_slow_count)
 		return TL_OK;
 	rest -= good < rest ? good : rest;
 	rest -= spikes < rest ? spikes : rest;
-	return tl_fail(
-		err, TL_NOTHING,
-		"none of %zu training steps is surely slow: %zu are good, %zu slow alone or "
-		"perhaps by chance, %zu neither (the first ones, checkpoints, not recorded): "
-		"there is nothing that huge pages could explain, see 'traceloom steps'",
-		v->step_count, good, spikes, rest);
+	if (rest)
+		snprintf(others, sizeof(others), ", %zu neither (warm-up, a checkpoint, ...)",
+			 rest);
+	return tl_fail(err, TL_NOTHING,
+		       "none of %zu training steps is surely slow, so there is nothing that huge "
+		       "pages could explain: %zu are good, %zu slow alone or perhaps by chance%s; "
+		       "see 'traceloom steps'",
+		       v->step_count, good, spikes, others);
 }
 
 static int judge_all(struct tl_thp_work *w, struct tl_error *err)
@@ -650,6 +718,8 @@ static int work_it_out(struct tl_thp_work *w, struct tl_error *err)
 	ret = judge_all(w, err);
 	if (ret == TL_OK)
 		ret = refuse_without_slow(w, err);
+	if (ret == TL_OK)
+		ret = bound_rest(w, err);
 	if (ret == TL_OK)
 		ret = check_clocks(w, err);
 	if (ret < 0)

@@ -75,6 +75,7 @@ struct tl_thp_work {
 	bool has_overlap;
 	struct tl_overlap overlap; /* of stalls with holds */
 	double lock_ratio;	   /* of the stalls that met a hold: not by chance */
+	double rest_high;	   /* of the excess, at most, not known to be due to others; NaN */
 	bool is_direct_excluded;  /* counters: nobody compacted, reclaimed, or faulted huge pages */
 	bool is_fault_excluded;	  /* counters: no page fault got a huge page, or tried to */
 	bool has_sampled_daemons; /* samples of all CPUs tell what daemons did */

@@ -359,6 +359,24 @@ static void a_recording_of_one_process_cannot_show_khugepaged(void **state)
 	assert_int_equal(thp.contradiction_count, 0);
 }
 
+/* So much asleep that its samples are too few to exclude compaction. */
+static void sleep_for_the_program(int64_t i, int64_t begin)
+{
+	sleep_for(begin + 10 * MS, begin + (is_slow(i) ? 95 : 70) * MS, IN_FUTEX, HOG);
+}
+
+static void what_others_leave_is_an_upper_bound(void **state)
+{
+	(void)state;
+	make_case(sleep_for_the_program, HAS_SWITCHES | HAS_ALL_CPUS);
+	judge();
+	assert_false(thp.is_seen[TL_THP_DIRECT]);
+	assert_true(thp.is_seen[TL_THP_LOCK]);
+	/* 25 ms of 25 */
+	assert_int_equal(thp.answer, TL_THP_IS_NOT_SUPPORTED);
+	assert_non_null(strstr(thp.text, "leaves at most"));
+}
+
 static void a_trace_alone_shows_nothing(void **state)
 {
 	(void)state;
@@ -653,6 +671,22 @@ static void what_was_lost_is_not_taken_for_nothing(void **state)
 	assert_non_null(strstr(thp.text, "lost records in 15 of 16 slow steps"));
 }
 
+static void run_shortly(int64_t i, int64_t begin)
+{
+	if (is_slow(i))
+		collapse(begin + 20 * MS, begin + 20 * MS + MS / 100);
+}
+
+/* 10 us of daemons do not go together with 25 ms. */
+static void trivial_activity_is_no_reason(void **state)
+{
+	(void)state;
+	make_case(run_shortly, HAS_ALL);
+	losses_in(SLOW_FIRST, SLOW_LAST + 1);
+	judge();
+	assert_int_equal(thp.answer, TL_THP_IS_NOT_OBSERVABLE);
+}
+
 /* What was seen of it is enough, whatever else was lost. */
 static void losses_do_not_unmake_what_was_seen(void **state)
 {
@@ -743,6 +777,8 @@ int main(void)
 		CASE(a_cpu_that_khugepaged_takes_contributes),
 		CASE(a_cpu_that_others_take_does_not),
 		CASE(a_recording_of_one_process_cannot_show_khugepaged),
+		CASE(what_others_leave_is_an_upper_bound),
+		CASE(trivial_activity_is_no_reason),
 		CASE(a_trace_alone_shows_nothing),
 		CASE(long_calls_in_a_tracers_log_are_possible_at_most),
 		CASE(short_calls_in_a_tracers_log_say_nothing),

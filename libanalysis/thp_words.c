@@ -463,6 +463,11 @@ static void say_share(struct tl_text *t, const struct tl_thp_work *w)
 	enum tl_thp_mechanism chief = largest(out);
 	char each[32];
 
+	if (!sees_all(out) && !is_at_work(out) && isfinite(w->rest_high))
+		tl_text_printf(t,
+			       " What else was seen leaves at most %.1f %% of that for memory "
+			       "management.",
+			       100 * (w->rest_high < 1 ? w->rest_high : 1));
 	if (!isfinite(out->share))
 		return;
 	if (is_at_work(out)) {
