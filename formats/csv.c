@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "csv_array.h"
 #include "reader.h"
 
 enum {
@@ -23,6 +24,8 @@ struct csv {
 	struct tl_text buffer;
 	char separator;
 	bool is_json, has_header;
+	bool is_array; /* the rows are objects in one array */
+	struct csv_array array;
 	uint64_t rows;
 	uint64_t others, first_other; /* objects that are no rows */
 };
@@ -216,21 +219,55 @@ static void try_without_quotes(struct csv *c, const struct tl_line *line)
 	}
 }
 
+static const char *first_byte(const struct tl_line *line)
+{
+	size_t at = 0;
+
+	while (at < line->length && memchr(" \t\r", line->text[at], 3))
+		at++;
+	return at < line->length ? line->text + at : "";
+}
+
+/* As next_row(). */
+static int next_object(struct csv *c, struct tl_error *err)
+{
+	for (;;) {
+		struct tl_line line = { 0 };
+		int ret = csv_array_next(&c->array, c->in, &line.number, err);
+
+		if (ret <= 0)
+			return ret;
+		line.text = c->array.object.data;
+		line.length = c->array.object.length;
+		c->table.line = line.number;
+		ret = read_json(c, &line, err);
+		if (ret != TL_OK)
+			return ret;
+	}
+}
+
 /* 1: c->values is a row; TL_OK: the end; TL_READ_SKIPPED; negative. */
 static int next_row(struct csv *c, bool *is_last, struct tl_error *err)
 {
 	struct tl_line line;
 	int ret;
 
+	if (c->is_array)
+		return next_object(c, err);
 	for (;;) {
 		ret = tl_input_line(c->in, &line, err);
 		if (ret <= 0)
 			return ret;
 		c->table.line = line.number;
-		if (line.is_partial)
-			return skip_long(c, &line, err);
 		if (line.number == 1)
 			line.text = skip_bom(line.text, &line.length);
+		if (!c->has_header && *first_byte(&line) == '[') {
+			c->is_array = c->is_json = true;
+			c->array.line = line;
+			return next_object(c, err);
+		}
+		if (line.is_partial)
+			return skip_long(c, &line, err);
 		if (is_comment(line.text, line.length))
 			continue;
 		if (!c->has_header && *line.text == '{')
@@ -276,6 +313,31 @@ static int emit_cut(struct csv *c, struct tl_sink *sink, struct tl_error *err)
 	return sink->emit(sink, &ev, err);
 }
 
+static int emit_of_array(struct csv *c, struct tl_sink *sink, struct tl_error *err)
+{
+	struct tl_event ev = { .kind = TL_EVENT_DIAGNOSTIC };
+	int ret = TL_OK;
+
+	ev.diagnostic.position_kind = TL_POSITION_LINE;
+	if (c->array.too_long) {
+		ev.diagnostic.kind = TL_DIAGNOSTIC_SKIPPED;
+		ev.diagnostic.what = "object of more than 1048576 bytes";
+		ev.diagnostic.count = c->array.too_long;
+		ev.diagnostic.unit = "rows";
+		ev.diagnostic.position = c->array.first_too_long;
+		ret = sink->emit(sink, &ev, err);
+	}
+	if (ret == TL_OK && c->array.is_cut) {
+		ev.diagnostic.kind = TL_DIAGNOSTIC_TRUNCATED;
+		ev.diagnostic.what = "the file ends inside an object";
+		ev.diagnostic.count = 1;
+		ev.diagnostic.unit = "rows";
+		ev.diagnostic.position = c->array.line.number;
+		ret = sink->emit(sink, &ev, err);
+	}
+	return ret;
+}
+
 static int emit_others(struct csv *c, struct tl_sink *sink, struct tl_error *err)
 {
 	struct tl_event ev = { .kind = TL_EVENT_DIAGNOSTIC };
@@ -300,6 +362,8 @@ static int finish(struct csv *c, struct tl_sink *sink, struct tl_error *err)
 	ret = c->table.kind->end ? c->table.kind->end(&c->table, sink, err) : TL_OK;
 	if (ret == TL_OK)
 		ret = emit_others(c, sink, err);
+	if (ret == TL_OK)
+		ret = emit_of_array(c, sink, err);
 	return ret < 0 ? ret : TL_READ_END;
 }
 
@@ -333,6 +397,7 @@ static void csv_close(void *state)
 	tl_text_release(&c->table.scratch);
 	tl_text_release(&c->table.detail);
 	tl_text_release(&c->record);
+	csv_array_release(&c->array);
 	tl_text_release(&c->buffer);
 	free(c);
 }
@@ -377,6 +442,31 @@ static bool is_known_header(const char *line, size_t len)
 	return is_known;
 }
 
+/* Its first object is a row of a table of steps, and no event of a trace. */
+static bool is_known_array(const char *text, size_t len)
+{
+	struct csv_record *records = calloc(2, sizeof(*records));
+	const char *brace = memchr(text, '{', len);
+	size_t size = brace ? csv_array_object_length(brace, len - (size_t)(brace - text)) : 0;
+	struct tl_text object = { 0 }, buffer = { 0 };
+	bool is_known = false;
+
+	for (const char *c = text + 1; brace && c < brace; c++)
+		size = memchr(" \t\r\n", *c, 4) ? size : 0;
+	if (size)
+		tl_text_add(&object, brace, size);
+	for (size_t i = 0; size && !object.failed && i < size; i++)
+		object.data[i] = object.data[i] == '\n' ? ' ' : object.data[i];
+	if (records && size && !object.failed)
+		is_known = csv_split_json(object.data, size, &records[0], &records[1], &buffer) &&
+			   csv_find_kind(&records[0]) == &csv_steps &&
+			   csv_column(&records[0], "ph") < 0;
+	tl_text_release(&object);
+	tl_text_release(&buffer);
+	free(records);
+	return is_known;
+}
+
 static int csv_probe(const uint8_t *head, size_t size)
 {
 	size_t left = size;
@@ -386,6 +476,8 @@ static int csv_probe(const uint8_t *head, size_t size)
 		const char *newline = memchr(text, '\n', left);
 		size_t len = newline ? (size_t)(newline - text) : left;
 
+		if (*text == '[')
+			return is_known_array(text, left) ? 85 : 0;
 		if (!is_comment(text, len)) {
 			bool is_known = (newline || size < 4096) && is_known_header(text, len);
 

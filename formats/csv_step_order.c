@@ -21,6 +21,7 @@ int csv_step_order_keep(struct csv_step_order *order, const struct step_line *li
 		return TL_NOMEM;
 	kept = &order->lines[order->count++];
 	*kept = *line;
+	kept->sequence = order->count;
 	if (line->detail)
 		kept->detail =
 			tl_arena_copy(&order->texts, line->detail, strlen(line->detail), err);
@@ -34,12 +35,11 @@ static int compare(int64_t a, int64_t b)
 	return a < b ? -1 : a > b;
 }
 
-/* Positions are those of lines: no two rows have the same. */
-static int by_position(const void *a, const void *b)
+static int by_sequence(const void *a, const void *b)
 {
 	const struct step_line *x = a, *y = b;
 
-	return compare((int64_t)x->position, (int64_t)y->position);
+	return compare((int64_t)x->sequence, (int64_t)y->sequence);
 }
 
 static int by_rank(const void *a, const void *b)
@@ -47,7 +47,7 @@ static int by_rank(const void *a, const void *b)
 	const struct step_line *x = a, *y = b;
 	int order = compare(x->rank, y->rank);
 
-	return order ? order : by_position(a, b);
+	return order ? order : by_sequence(a, b);
 }
 
 static int by_number(const void *a, const void *b)
@@ -55,7 +55,7 @@ static int by_number(const void *a, const void *b)
 	const struct step_line *x = a, *y = b;
 	int order = compare(x->number, y->number);
 
-	return order ? order : by_position(a, b);
+	return order ? order : by_sequence(a, b);
 }
 
 static int by_time(const void *a, const void *b)
@@ -63,7 +63,7 @@ static int by_time(const void *a, const void *b)
 	const struct step_line *x = a, *y = b;
 	int order = compare(x->time, y->time);
 
-	return order ? order : by_position(a, b);
+	return order ? order : by_sequence(a, b);
 }
 
 /* Of the rows of one rank, as they stand in the file. */
@@ -114,7 +114,7 @@ static bool sort_rank(struct csv_step_order *order, struct step_line *lines, siz
 	qsort(lines, count, sizeof(*lines), by_number);
 	if (has_number_twice(lines, count)) {
 		/* times tell epochs apart; without them nothing does */
-		qsort(lines, count, sizeof(*lines), m.has_times ? by_time : by_position);
+		qsort(lines, count, sizeof(*lines), m.has_times ? by_time : by_sequence);
 		if (!m.has_times)
 			return false;
 	}
@@ -147,7 +147,7 @@ bool csv_step_order_sort(struct csv_step_order *order)
 		is_sorted |= sort_rank(order, lines + begin, end - begin);
 	}
 	if (!is_sorted)
-		qsort(lines, order->count, sizeof(*lines), by_position);
+		qsort(lines, order->count, sizeof(*lines), by_sequence);
 	return is_sorted;
 }
 

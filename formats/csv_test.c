@@ -314,6 +314,29 @@ static void units_are_told_by_names_of_columns(void **state)
 	}
 }
 
+static void rows_may_be_objects_of_an_array(void **state)
+{
+	static const char text[] =
+		"[\n  {\n    \"step\": 1,\n    \"step_time_s\": 0.5,\n    \"n\": "
+		"\"}\\\"{\"\n  },\n  {\"step\": 2, \"step_time_s\": 0.25}, {\"config\": "
+		"{\"a\": []}}, {\"step\": 3, \"step_time_s\": 1}\n]\n";
+	static const char events[] =
+		"[{\"name\":\"a\",\"ph\":\"X\",\"ts\":1,\"dur\":2,\"step\":3}]";
+	struct taken t;
+
+	(void)state;
+	assert_int_equal(csv_importer.probe((const uint8_t *)text, sizeof(text) - 1), 85);
+	assert_int_equal(csv_importer.probe((const uint8_t *)events, sizeof(events) - 1), 0);
+	import(&t, text);
+	assert_int_equal(t.result.events[TL_EVENT_STEP], 3);
+	assert_int_equal(nth(&t, TL_EVENT_STEP, 0)->step.duration_ns, 500000000);
+	assert_int_equal(nth(&t, TL_EVENT_STEP, 2)->step.number, 3);
+	for (size_t len = 0; len < sizeof(text) - 1; len++) {
+		import_with(&t, text, len, NULL);
+		assert_true(t.result.events[TL_EVENT_STEP] <= 3);
+	}
+}
+
 static void other_columns_are_kept(void **state)
 {
 	struct taken t;
@@ -542,6 +565,7 @@ int main(void)
 		cmocka_unit_test(steps_of_a_trace_without_numbers_are_counted),
 		cmocka_unit_test(a_quote_between_tabs_is_a_byte_where_that_fits),
 		cmocka_unit_test(units_are_told_by_names_of_columns),
+		cmocka_unit_test(rows_may_be_objects_of_an_array),
 		cmocka_unit_test(other_columns_are_kept),
 		cmocka_unit_test(ranks_of_rows_win_over_the_one_told),
 		cmocka_unit_test(starts_from_an_unknown_beginning_are_no_unix_time),

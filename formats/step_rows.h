@@ -27,6 +27,7 @@ struct step_line {
 	int64_t duration_tick_ns; /* the last digit of the duration; 0 unknown */
 	const char *detail;	  /* NULL: nothing else is told */
 	uint64_t position;
+	uint64_t sequence; /* of rows that are kept: in the order of the file */
 };
 
 enum step_note {
