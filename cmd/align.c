@@ -83,6 +83,9 @@ static int parse_slope(const char *text, double *slope, struct tl_error *err)
 	if (!length || tl_parse_time(text, length, unit, &value) != length)
 		return tl_fail(err, TL_USAGE, "--slope: '%.100s' is no number like 1.00002", text);
 	*slope = (double)value / (double)unit;
+	/* to the store none is 0 */
+	if (*slope == 0)
+		return tl_fail(err, TL_USAGE, "a slope of 0: expected one near 1");
 	return TL_OK;
 }
 

@@ -106,6 +106,33 @@ static int check_source(struct tl_store *store, int64_t source_id, struct tl_err
 	return ret < 0 ? ret : TL_OK;
 }
 
+/* What was told against a source that was told against the first would leave both on nothing. */
+static int check_circle(struct tl_store *store, const struct tl_clock_setting *setting,
+			struct tl_error *err)
+{
+	struct tl_statement *st;
+	int ret = tl_statement_open(
+		&st, store,
+		"WITH RECURSIVE leads(source_id) AS (SELECT ?1 UNION SELECT c.reference_id FROM "
+		"clock_claim c JOIN leads USING (source_id) WHERE c.is_set AND c.reference_id NOT "
+		"NULL) SELECT 1 AS one FROM leads WHERE source_id = ?2",
+		"one", err);
+
+	if (ret < 0)
+		return ret;
+	tl_bind_i64(st, 1, setting->reference_id);
+	tl_bind_i64(st, 2, setting->source_id);
+	ret = tl_statement_step(st, err);
+	tl_statement_close(st);
+	if (ret > 0)
+		return tl_fail(
+			err, TL_USAGE,
+			"source %lld was itself told against source %lld, or against one that "
+			"was: release it first, or tell the one at the end",
+			(long long)setting->reference_id, (long long)setting->source_id);
+	return ret;
+}
+
 static int put_setting(struct tl_store *store, const struct tl_clock_setting *setting,
 		       struct tl_error *err)
 {
@@ -142,6 +169,8 @@ int tl_clock_set(struct tl_store *store, const struct tl_clock_setting *setting,
 		ret = check_source(store, setting->reference_id, err);
 	if (ret == TL_OK && setting->reference_id == setting->source_id)
 		ret = tl_fail(err, TL_USAGE, "a source cannot be its own reference");
+	if (ret == TL_OK && setting->reference_id)
+		ret = check_circle(store, setting, err);
 	/* clocks are counted in ppm; what is far from 1 is a mistake */
 	if (ret == TL_OK && setting->slope != 0 && !(setting->slope > 0.5 && setting->slope < 2))
 		ret = tl_fail(err, TL_USAGE, "a slope of %g: expected one near 1", setting->slope);

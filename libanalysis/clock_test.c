@@ -206,6 +206,27 @@ static void what_is_told_against_a_source_is_no_measure_for_it(void **state)
 	assert_int_equal(value("SELECT first_ts FROM source WHERE source_id = 2"), 1170);
 }
 
+static void what_is_told_in_a_circle_is_refused(void **state)
+{
+	const struct tl_clock_setting
+		first = { .source_id = 2, .reference_id = 1, .offset_ns = 70 },
+		second = { .source_id = 3, .reference_id = 2, .offset_ns = 5 },
+		circle = { .source_id = 1, .reference_id = 3, .offset_ns = 7 };
+
+	(void)state;
+	import("a", TL_CLOCK_ASSUMED, 100, -1);
+	import("b", TL_CLOCK_ASSUMED, 200, -1);
+	import("c", TL_CLOCK_ASSUMED, 200, -1);
+	assert_int_equal(tl_clock_set(store, &first, &err), TL_OK);
+	assert_int_equal(tl_clock_set(store, &second, &err), TL_OK);
+	assert_int_equal(tl_clock_set(store, &circle, &err), TL_USAGE);
+	assert_non_null(strstr(err.text, "told against source 1"));
+	assert_int_equal(value("SELECT group_concat(source_id, '') FROM clock_claim WHERE is_set"),
+			 23);
+	/* what is at the end may be told otherwise */
+	assert_int_equal(tl_clock_set(store, &first, &err), TL_OK);
+}
+
 static void references_in_a_circle_are_passed_over(void **state)
 {
 	(void)state;
@@ -301,6 +322,7 @@ int main(void)
 		TEST(a_slope_moves_the_times_inside_blocks_too),
 		TEST(a_reference_takes_along_what_rests_on_it),
 		TEST(what_is_told_against_a_source_is_no_measure_for_it),
+		TEST(what_is_told_in_a_circle_is_refused),
 		TEST(references_in_a_circle_are_passed_over),
 		TEST(times_that_overflow_wrap_and_come_back),
 		TEST(one_source_may_always_be_asked),
