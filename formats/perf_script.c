@@ -51,6 +51,7 @@ struct script {
 	uint64_t cut_line;
 	bool has_last_ts;
 	int64_t last_ts;
+	int64_t begun_residual_ns; /* of the clock, as told before the samples */
 	struct tl_text scratch;
 	uint64_t samples, records;
 	uint64_t lost, lost_samples; /* the same losses, told by two kinds of record */
@@ -76,27 +77,48 @@ static void note_line(struct script *s, enum bad_kind kind, const struct tl_line
 		note_bad(s, kind, line->number);
 }
 
+/*
+ * The header is one look at both clocks. Nobody steers CLOCK_MONOTONIC_RAW: until the last line it went off
+ * by as much as crystals and NTP make.
+ */
+static int64_t reference_residual(const struct script *s)
+{
+	const int64_t resolution_ns = 1000; /* printed in us */
+	const uint64_t drift_part = 10000;  /* 100 ppm */
+	const struct perf_script_header *h = &s->header;
+
+	if (strcmp(h->clock_name, "monotonic_raw") != 0 || !s->has_last_ts ||
+	    s->last_ts <= h->reference_ns)
+		return resolution_ns;
+	return resolution_ns +
+	       (int64_t)(((uint64_t)s->last_ts - (uint64_t)h->reference_ns) / drift_part);
+}
+
+static int emit_reference(const struct script *s, struct tl_sink *sink, struct tl_error *err)
+{
+	struct tl_event ev = { .kind = TL_EVENT_CLOCK };
+
+	ev.clock = (struct tl_event_clock) { .name = s->header.clock_name,
+					     .method = TL_CLOCK_EXACT,
+					     .offset_ns = s->header.offset_ns,
+					     .residual_ns = reference_residual(s),
+					     .why = "reference time of the header" };
+	return sink->emit(sink, &ev, err);
+}
+
 /* Facts of the header are out; samples follow. Threads come among them. */
 static int begin(struct script *s, struct tl_sink *sink, struct tl_error *err)
 {
-	struct tl_event ev = { .kind = TL_EVENT_CLOCK };
+	struct tl_event ev = { .kind = TL_EVENT_SIDEBAND_END };
 	int ret = TL_OK;
 
 	if (s->has_begun)
 		return TL_OK;
 	s->has_begun = true;
-	if (s->header.has_reference) {
-		ev.clock = (struct tl_event_clock) { .name = s->header.clock_name,
-						     .method = TL_CLOCK_EXACT,
-						     .offset_ns = s->header.offset_ns,
-						     .residual_ns = 1000, /* printed in us */
-						     .why = "reference time of the header" };
-		ret = sink->emit(sink, &ev, err);
-	}
-	if (ret < 0)
-		return ret;
-	ev = (struct tl_event) { .kind = TL_EVENT_SIDEBAND_END };
-	return sink->emit(sink, &ev, err);
+	s->begun_residual_ns = reference_residual(s);
+	if (s->header.has_reference)
+		ret = emit_reference(s, sink, err);
+	return ret < 0 ? ret : sink->emit(sink, &ev, err);
 }
 
 /* ---- lines --------------------------------------------------------------------------------- */
@@ -367,6 +389,9 @@ static int emit_clock(struct script *s, struct tl_sink *sink, struct tl_error *e
 	struct tl_event ev = { .kind = TL_EVENT_CLOCK };
 	int64_t modified = tl_input_modified_ns(s->in);
 
+	/* once more, now that it is known how long it ran */
+	if (s->header.has_reference && reference_residual(s) != s->begun_residual_ns)
+		return emit_reference(s, sink, err);
 	if (s->header.has_reference || !s->has_last_ts || modified == 0 ||
 	    __builtin_sub_overflow(modified, s->last_ts, &ev.clock.offset_ns))
 		return TL_OK;

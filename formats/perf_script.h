@@ -89,7 +89,8 @@ struct perf_script_header {
 	char clock_name[32];
 	bool has_reference; /* Unix time = time + offset_ns */
 	int64_t offset_ns;
-	bool was_seen; /* a line that only `perf script --header` writes */
+	int64_t reference_ns; /* its own time at which that was so */
+	bool was_seen;	      /* a line that only `perf script --header` writes */
 };
 
 /* One "# ..." line. *meta is set, with has_meta, if it is a fact to tell; borrowed from scratch. */

@@ -88,6 +88,7 @@ static void take_reference(struct perf_script_header *h, struct perf_span value)
 	    __builtin_sub_overflow(a, b, &h->offset_ns))
 		return;
 	h->has_reference = true;
+	h->reference_ns = b;
 	if (name.length && name.text[name.length - 1] == ')')
 		name.length--;
 	if (name.length < sizeof(h->clock_name)) {

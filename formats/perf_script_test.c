@@ -384,6 +384,34 @@ static void header_lines_become_facts_and_the_clock(void **state)
 		"sample ts=88777704000 type=0 task=?/22933 comm=\"a\" period=200000\n");
 }
 
+/* The last that is said of the clock counts. */
+static void check_last_clock(const char *text, const char *want)
+{
+	char *got = events_of(text, strlen(text)), *last = got;
+
+	for (char *at = got; (at = strstr(at, "clock name=")) != NULL; at++)
+		last = at;
+	last[strcspn(last, "\n")] = '\0';
+	if (strstr(last, want) == NULL)
+		fail_msg("no \"%s\" in: %s", want, last);
+	free(got);
+}
+
+static void a_clock_that_nobody_steers_is_less_sure_the_longer_it_ran(void **state)
+{
+	static const char header[] = "# reference time: 2026-11-30 13:17:54.115486 = "
+				     "1796044674.000000 (TOD) = 88.000000000 (monotonic_raw)\n";
+	char text[400];
+
+	(void)state;
+	/* 12 s later at 100 ppm: 1.2 ms, and the 1 us of the print */
+	snprintf(text, sizeof(text), "%sa 7    88.000000: 1 x: \na 7   100.000000: 1 x: \n",
+		 header);
+	check_last_clock(text, "residual=1201000 ");
+	snprintf(text, sizeof(text), "%sa 7    80.000000: 1 x: \n", header);
+	check_last_clock(text, "residual=1000 ");
+}
+
 static void record_lines_become_events(void **state)
 {
 	(void)state;
@@ -583,6 +611,7 @@ int main(void)
 		cmocka_unit_test(equal_texts_share_a_payload),
 		cmocka_unit_test(pairs_are_taken_only_where_they_are_plain),
 		cmocka_unit_test(header_lines_become_facts_and_the_clock),
+		cmocka_unit_test(a_clock_that_nobody_steers_is_less_sure_the_longer_it_ran),
 		cmocka_unit_test(record_lines_become_events),
 		cmocka_unit_test(noise_is_counted_by_kind_with_its_first_line),
 		cmocka_unit_test(a_sample_cut_in_its_stack_is_left_out),
