@@ -39,12 +39,18 @@ static bool load(struct captured *c, const char *path)
 	return is_loaded;
 }
 
-/* Two containers may have the same numbers: then nothing is sure. */
+/* The threads of processes, and what is known of a process whose threads were not kept. */
+static bool has_numbers(const struct tl_capture_file *f)
+{
+	return !strcmp(f->role, "process-threads") || !strcmp(f->role, "process-status");
+}
+
 static int load_pid_map(struct captured *c, const char *path, struct tl_error *err)
 {
 	const size_t size_max = 1 << 20; /* ten thousands of threads */
 	struct tl_error ignored = { 0 };
 	struct tl_input *folder = NULL;
+	struct tl_pid_watch watch = { 0 };
 	int ret = tl_input_open(&folder, path, err);
 
 	for (size_t i = 0; i < c->capture.file_count && ret == TL_OK; i++) {
@@ -53,19 +59,16 @@ static int load_pid_map(struct captured *c, const char *path, struct tl_error *e
 		const uint8_t *data;
 		size_t length;
 
-		if (strcmp(f->role, "process-threads") != 0)
+		if (!has_numbers(f))
 			continue;
 		if (tl_input_open_beside(&in, folder, f->path, &ignored) == TL_OK &&
 		    tl_input_window(in, 0, size_max, &data, &length, &ignored) == TL_OK)
-			ret = tl_pid_map_add(&c->pid_map, (const char *)data, length, err);
+			ret = tl_pid_map_watch(&c->pid_map, &watch, (const char *)data, length,
+					       err);
 		tl_input_close(in);
 	}
 	tl_input_close(folder);
-	if (ret == TL_USAGE) {
-		tl_pid_map_release(&c->pid_map);
-		memset(err, 0, sizeof(*err));
-		ret = TL_OK;
-	}
+	tl_pid_map_watched(&c->pid_map, &watch);
 	return ret;
 }
 

@@ -11,7 +11,7 @@ struct captured {
 	struct tl_capture capture;
 	char *path, *cache; /* the folder; perf's build-id cache in it, NULL: none */
 	/* from the numbers that the recorded processes have inside their containers; empty where they are
-	 * in none, or where one number would have two meanings */
+	 * in none */
 	struct tl_pid_map pid_map;
 };
 

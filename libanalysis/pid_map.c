@@ -43,7 +43,7 @@ static int add_pair(struct tl_pid_map *map, uint64_t inner, uint64_t host, struc
 				   (uint32_t)map->count, err);
 	if (ret == TL_OK)
 		map->pairs[map->count++] =
-			(struct tl_pid_pair) { (int32_t)inner, (int32_t)host, false };
+			(struct tl_pid_pair) { .inner = (int32_t)inner, .host = (int32_t)host };
 	return ret;
 }
 
@@ -70,25 +70,32 @@ static int add_list(struct tl_pid_map *map, const char *text, size_t length, str
 	return ret;
 }
 
-/* "NSpid:\t4711\t12" */
-static int add_line(struct tl_pid_map *map, const char *line, size_t length, struct tl_error *err)
+/* "NSpid:\t4711\t12": how many numbers, the host's and the innermost. */
+static size_t parse_line(const char *line, size_t length, uint64_t *first, uint64_t *last)
 {
 	static const char key[] = "NSpid:";
 	const char *at = memmem(line, length, key, sizeof(key) - 1);
-	uint64_t first = 0, last = 0;
 	size_t numbers = 0;
 
 	if (!at)
-		return TL_OK;
+		return 0;
 	at += sizeof(key) - 1;
 	while (at < line + length) {
-		size_t used = tl_parse_u64(at, (size_t)(line + length - at), 10, &last);
+		size_t used = tl_parse_u64(at, (size_t)(line + length - at), 10, last);
 
 		if (used && !numbers++)
-			first = last;
+			*first = *last;
 		at += used ? used : 1;
 	}
-	return numbers > 1 ? add_pair(map, last, first, err) : TL_OK;
+	return numbers;
+}
+
+static int add_line(struct tl_pid_map *map, const char *line, size_t length, struct tl_error *err)
+{
+	uint64_t first = 0, last = 0;
+
+	return parse_line(line, length, &first, &last) > 1 ? add_pair(map, last, first, err)
+							   : TL_OK;
 }
 
 static bool is_list(const char *text, size_t length)
@@ -119,6 +126,62 @@ int tl_pid_map_add(struct tl_pid_map *map, const char *text, size_t length, stru
 	return ret;
 }
 
+/* ---- what was watched ---- */
+
+static int watch_line(struct tl_pid_map *map, struct tl_pid_watch *watch, const char *line,
+		      size_t length, struct tl_error *err)
+{
+	uint64_t first = 0, last = 0;
+	/* a process may have a name that looks like it */
+	bool is_line = length > 6 && !memcmp(line, "NSpid:", 6);
+	size_t numbers = is_line ? parse_line(line, length, &first, &last) : 0;
+	int ret;
+
+	if (!numbers || !first || first > PID_MAX || !last || last > PID_MAX)
+		return TL_OK;
+	ret = tl_grow(&watch->outside, &watch->capacity, watch->count + 1, err);
+	if (ret < 0)
+		return ret;
+	watch->outside[watch->count++] = (int32_t)first;
+	if (numbers == 1)
+		return TL_OK;
+	ret = add_pair(map, last, first, err);
+	if (ret != TL_USAGE)
+		return ret;
+	memset(err, 0, sizeof(*err));
+	watch->is_shared = true;
+	return TL_OK;
+}
+
+int tl_pid_map_watch(struct tl_pid_map *map, struct tl_pid_watch *watch, const char *text,
+		     size_t length, struct tl_error *err)
+{
+	int ret = TL_OK;
+
+	for (size_t at = 0; at < length && ret == TL_OK;) {
+		const char *end = memchr(text + at, '\n', length - at);
+		size_t line = end ? (size_t)(end - text) - at : length - at;
+
+		ret = watch_line(map, watch, text + at, line, err);
+		at += line + 1;
+	}
+	return ret;
+}
+
+void tl_pid_map_watched(struct tl_pid_map *map, struct tl_pid_watch *watch)
+{
+	for (size_t i = 0; i < watch->count; i++) {
+		struct tl_pid_pair *pair = find(map, watch->outside[i]);
+
+		if (pair && pair->host != watch->outside[i])
+			pair->is_ambiguous = true;
+	}
+	for (size_t i = 0; i < map->count && watch->is_shared; i++)
+		map->pairs[i].is_ambiguous = true;
+	free(watch->outside);
+	memset(watch, 0, sizeof(*watch));
+}
+
 void tl_pid_map_release(struct tl_pid_map *map)
 {
 	free(map->pairs);
@@ -131,7 +194,7 @@ void tl_pid_map_release(struct tl_pid_map *map)
 struct turning {
 	struct tl_pid_map_sink *sink;
 	const struct tl_event *event;
-	bool is_unknown;
+	bool is_unknown, is_ambiguous;
 	int status;
 };
 
@@ -161,6 +224,10 @@ static int32_t turn(struct turning *t, int32_t number, bool is_pid, struct tl_er
 		t->is_unknown = true;
 		return number;
 	}
+	if (pair->is_ambiguous) {
+		t->is_ambiguous = true;
+		return number;
+	}
 	if (is_pid && t->status == TL_OK)
 		t->status = tell(t, pair, err);
 	return pair->host;
@@ -168,8 +235,12 @@ static int32_t turn(struct turning *t, int32_t number, bool is_pid, struct tl_er
 
 static void turn_task(struct turning *t, struct tl_task *task, struct tl_error *err)
 {
+	const struct tl_pid_pair *process = task->pid > 0 ? find(t->sink->map, task->pid) : NULL;
+
 	task->pid = turn(t, task->pid, true, err);
-	task->tid = turn(t, task->tid, false, err);
+	/* a thread is where its process is */
+	if (!process || !process->is_ambiguous)
+		task->tid = turn(t, task->tid, false, err);
 }
 
 static void turn_event(struct turning *t, struct tl_event *ev, struct tl_error *err)
@@ -244,6 +315,7 @@ static int emit(struct tl_sink *sink, const struct tl_event *ev, struct tl_error
 
 	turn_event(&t, &turned, err);
 	s->unknown_count += t.is_unknown;
+	s->ambiguous_count += t.is_ambiguous;
 	return t.status < 0 ? t.status : s->to->emit(s->to, &turned, err);
 }
 
@@ -254,12 +326,30 @@ void tl_pid_map_sink_init(struct tl_pid_map_sink *s, struct tl_pid_map *map, str
 		map->pairs[i].is_told = false;
 }
 
-int tl_pid_map_sink_finish(struct tl_pid_map_sink *s, struct tl_error *err)
+static int tell_ambiguous(const struct tl_pid_map_sink *s, struct tl_error *err)
 {
 	struct tl_event ev = { .kind = TL_EVENT_DIAGNOSTIC };
 
-	if (!s->unknown_count)
-		return TL_OK;
+	ev.diagnostic = (struct tl_event_diagnostic) {
+		.kind = TL_DIAGNOSTIC_NOTE,
+		.what = "threads whose numbers may mean two",
+		.count = s->ambiguous_count,
+		.unit = "events",
+		.message =
+			"inside a container these numbers are of other threads than outside, or than "
+			"inside another, of which this may be as well: they are left as recorded; "
+			"--pid-map tells, in an import of this file alone, and --host keeps it apart",
+	};
+	return s->ambiguous_count ? s->to->emit(s->to, &ev, err) : TL_OK;
+}
+
+int tl_pid_map_sink_finish(struct tl_pid_map_sink *s, struct tl_error *err)
+{
+	struct tl_event ev = { .kind = TL_EVENT_DIAGNOSTIC };
+	int ret = tell_ambiguous(s, err);
+
+	if (ret < 0 || !s->unknown_count)
+		return ret;
 	ev.diagnostic = (struct tl_event_diagnostic) {
 		.kind = TL_DIAGNOSTIC_NOTE,
 		.what = "threads that the pid map does not have",

@@ -112,6 +112,75 @@ static void what_is_no_map_is_refused(void **state)
 	}
 }
 
+static void watch(struct tl_pid_map *map, const char *text)
+{
+	struct tl_pid_watch watch = { 0 };
+
+	memset(&err, 0, sizeof(err));
+	assert_int_equal(tl_pid_map_watch(map, &watch, text, strlen(text), &err), TL_OK);
+	tl_pid_map_watched(map, &watch);
+}
+
+/* What becomes of (pid, tid); `notes`: whether it is said that it is not sure. */
+static struct tl_task turned(struct tl_pid_map *map, int32_t pid, int32_t tid, bool *is_noted)
+{
+	struct tl_pid_map_sink s;
+	struct tl_event ev = call_of(pid, tid);
+	struct tl_task task;
+
+	seen_count = 0;
+	tl_pid_map_sink_init(&s, map, &end);
+	assert_int_equal(s.sink.emit(&s.sink, &ev, &err), TL_OK);
+	task = seen[seen_count - 1].syscall.task;
+	assert_int_equal(tl_pid_map_sink_finish(&s, &err), TL_OK);
+	*is_noted = s.ambiguous_count == 1 && seen[seen_count - 1].kind == TL_EVENT_DIAGNOSTIC;
+	tl_pid_map_release(map);
+	return task;
+}
+
+static void a_number_that_the_host_has_too_is_not_turned(void **state)
+{
+	struct tl_pid_map map = { 0 };
+	struct tl_task task;
+	bool is_noted;
+
+	(void)state;
+	/* 7 and its thread 8 are of the host; a container calls its 90, 91, 92 so, and 9 */
+	watch(&map, "NSpid: 90 7\nNSpid: 91 8\nNSpid: 92 9\nNSpid: 7\n");
+	task = turned(&map, 7, 9, &is_noted);
+	assert_int_equal(task.pid, 7);
+	assert_int_equal(task.tid, 9);
+	assert_true(is_noted);
+}
+
+static void other_numbers_of_that_container_are_turned(void **state)
+{
+	struct tl_pid_map map = { 0 };
+	struct tl_task task;
+	bool is_noted;
+
+	(void)state;
+	watch(&map, "Name:\tNSpid: 92 1\nNSpid: 90 7\nNSpid: 92 9\nNSpid: 7\n");
+	task = turned(&map, 9, 9, &is_noted);
+	assert_int_equal(task.pid, 92);
+	assert_int_equal(task.tid, 92);
+	assert_false(is_noted);
+}
+
+static void where_two_containers_share_a_number_none_is_turned(void **state)
+{
+	struct tl_pid_map map = { 0 };
+	struct tl_task task;
+	bool is_noted;
+
+	(void)state;
+	watch(&map, "NSpid: 90 7\nNSpid: 91 8\nNSpid: 95 7\n");
+	task = turned(&map, 8, 8, &is_noted);
+	assert_int_equal(task.pid, 8);
+	assert_int_equal(task.tid, 8);
+	assert_true(is_noted);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -119,6 +188,9 @@ int main(void)
 		cmocka_unit_test(what_the_map_lacks_stays_and_is_said),
 		cmocka_unit_test(lines_of_status_files_are_read),
 		cmocka_unit_test(what_is_no_map_is_refused),
+		cmocka_unit_test(a_number_that_the_host_has_too_is_not_turned),
+		cmocka_unit_test(other_numbers_of_that_container_are_turned),
+		cmocka_unit_test(where_two_containers_share_a_number_none_is_turned),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
