@@ -191,6 +191,171 @@ stop_process() { # PID SECONDS
 	wait_gone "$1" "$2" || kill -KILL "$1" 2>/dev/null
 }
 
+# ---- time -----------------------------------------------------------------------------------------
+stamp() {
+	if [ -n "$clocks" ]; then
+		"$clocks" --stamp
+	else
+		date +%s.%N | sed 's/\.%*N*$//'
+	fi
+}
+
+# snapshot LABEL: every clock, at one moment.
+snapshot() {
+	if [ -n "$clocks" ]; then
+		"$clocks" "$1"
+		return
+	fi
+	# /proc/uptime has hundredths, and date takes a while to start: that is the width.
+	before=$(date +%s%N)
+	read -r uptime _ </proc/uptime
+	after=$(date +%s%N)
+	case $before$after in
+	*[!0-9]*) echo "absent $1 boottime date tells no nanoseconds" ;;
+	*) echo "anchor $1 boottime $(((before + after) / 2)) ${uptime%.*}${uptime#*.}0000000 $((after - before + 10000000))" ;;
+	esac
+}
+
+# ---- the end, whoever comes to it -------------------------------------------------------------------
+# Settings were written down before they were changed. A file that offers words shows its own in brackets.
+restore_settings() {
+	[ -f "$dir/.restore" ] || return 0
+	while IFS='	' read -r file value; do
+		{ printf '%s\n' "$value" >"$file"; } 2>/dev/null || tell "$file could not be restored to $value"
+	done <"$dir/.restore"
+	rm -f "$dir/.restore"
+}
+
+# The recorders first: they have files to finish.
+stop_recorders() {
+	while read -r kind pid; do
+		[ "$kind" = command ] || kill -TERM "$pid" 2>/dev/null
+	done <"$dir/.pids"
+	while read -r kind pid; do
+		[ "$kind" = command ] || stop_process "$pid" 60
+	done <"$dir/.pids"
+}
+
+# The processes of a started job: its descendants, and those that lost their parent but still carry its
+# mark. Not those of another user, nor one that cleared its environment and left its parent.
+job_processes() {
+	[ -n "$job_mark" ] || return 0
+	{
+		while read -r kind pid; do
+			[ "$kind" != command ] || descendants "$pid"
+		done <"$dir/.pids"
+		grep -lsF -e "TRACELOOM_CAPTURE=$job_mark" /proc/[0-9]*/environ | sed 's,^/proc/,,; s,/environ$,,'
+	} | tr ' ' '\n' | sort -nu
+}
+
+# The command itself first: it may wind its own processes up.
+stop_command() {
+	[ -z "$leave_running" ] || return 0
+	while read -r kind pid; do
+		[ "$kind" != command ] || members=$(job_processes) || :
+		[ "$kind" != command ] || stop_process "$pid" 10
+	done <"$dir/.pids"
+	for pid in ${members:-} $(job_processes); do
+		! is_alive "$pid" || kill -TERM "$pid" 2>/dev/null
+	done
+	for pid in ${members:-} $(job_processes); do
+		stop_process "$pid" 5
+	done
+}
+
+remove_work() {
+	rm -rf "$work"
+	rm -f "$dir/.pids" "$dir/.files" "$dir/.missing"
+}
+
+# ---- processes of a job, by their parents ----------------------------------------------------------------
+list_parents() {
+	for stat in /proc/[0-9]*/stat; do
+		{ read -r line <"$stat"; } 2>/dev/null || continue
+		# behind the name, which may hold anything: state, parent
+		rest=${line##*) }
+		rest=${rest#* }
+		echo "${line%% *} ${rest%% *}"
+	done
+}
+
+# descendants PID...: these, and all below them
+descendants() {
+	# without a file between them: the disk may be full
+	list_parents | awk -v roots="$*" -v self=$$ '
+		$1 == self { next } # this may be started by what it records
+		{ children[$2] = children[$2] " " $1 }
+		END {
+			n = split(roots, queue, " ")
+			for (i = 1; i <= n; i++) {
+				if (queue[i] in seen)
+					continue
+				seen[queue[i]] = 1
+				printf "%s%s", (i > 1 ? " " : ""), queue[i]
+				count = split(children[queue[i]], more, " ")
+				for (k = 1; k <= count; k++)
+					queue[++n] = more[k]
+			}
+			print ""
+		}'
+}
+
+# ---- the sampler, which also watches over this process ------------------------------------------------
+# Words of a file, each an argument: none of them has a blank.
+sample_loop() {
+	trap 'is_over=yes' TERM
+	trap '' INT HUP
+	is_over='' count=0
+	# shellcheck disable=SC2046
+	set -- $(cat "$work/system-files")
+	while [ -z "$is_over" ]; do
+		if ! is_alive "$main_pid"; then
+			# killed: nobody else is left to end this
+			tell 'was killed; the recording ends'
+			stop_command
+			stop_recorders
+			restore_settings
+			snapshot killed >>"$dir/clocks.txt"
+			remove_work
+			return
+		fi
+		# After a write that failed nothing more is written; this still watches. A file can be removed
+		# from a full disk, but not made.
+		[ ! -f "$work/has-room" ] || { echo "@ $(stamp)" && { grep -Hs '' "$@" || :; }; } 2>/dev/null || rm -f "$work/has-room"
+		count=$((count + 1))
+		[ ! -f "$work/has-room" ] || [ $((count % 10)) -ne 0 ] || { snapshot "at-$count" >>"$dir/clocks.txt"; } 2>/dev/null
+		size=$(du -sk "$dir" 2>/dev/null) size=${size%%[!0-9]*}
+		if [ "${size:-0}" -gt "$max_kib" ]; then
+			: >"$work/full"
+		fi
+		[ -n "$is_over" ] || sleep "$interval"
+	done
+}
+
+# What the sampler must know. It has a session of its own: who kills the whole group of this process
+# must not keep settings from being restored.
+if [ "${1-}" = --be-sampler ]; then
+	shift
+	dir=$1 main_pid=$2 interval=$3 max_kib=$4 clocks=$5 leave_running=$6 job_mark=$7
+	work=$dir/.work
+	sample_loop
+	exit
+fi
+
+start_sampler() {
+	set -- "$dir" "$main_pid" "$interval" "$max_kib" "$clocks" "$leave_running" "$job_mark"
+	if have setsid && [ -r "$0" ]; then
+		setsid sh "$0" --be-sampler "$@" >"$dir/system.log" 2>>"$dir/capture.log" </dev/null &
+		sampler_pid=$!
+		return
+	fi
+	# a group of its own, where the shell can do that without a terminal
+	set -m 2>/dev/null
+	sample_loop >"$dir/system.log" 2>>"$dir/capture.log" </dev/null &
+	sampler_pid=$!
+	set +m
+}
+
 # ---- the arguments ------------------------------------------------------------------------------
 pids='' tree='' duration='' leave_running='' dir='' out='' strace='' strace_calls='' perf=yes
 frequency=199 graph=fp clock=monotonic binaries='' interval=1 max_mib=2048 quiet='' keep_output=''
@@ -328,47 +493,15 @@ case $out in
 /*) ;;
 *) out=./$out ;; # it may begin with a dash
 esac
+is_new=yes
+[ ! -d "$out" ] || is_new=''
 mkdir -p "$out" || exit $failed
 dir=$(cd "$out" >/dev/null && pwd) || exit $failed
 out=${out#./}
 work=$dir/.work
-mkdir "$work" "$dir/process" && : >"$dir/.files" && : >"$dir/.missing" && : >"$dir/.pids" || exit $failed
+mkdir "$work" "$dir/process" && : >"$work/has-room" && : >"$dir/.files" && : >"$dir/.missing" && : >"$dir/.pids" || exit $failed
 
-# ---- time -----------------------------------------------------------------------------------------
-stamp() {
-	if [ -n "$clocks" ]; then
-		"$clocks" --stamp
-	else
-		date +%s.%N | sed 's/\.%*N*$//'
-	fi
-}
-
-# snapshot LABEL: every clock, at one moment.
-snapshot() {
-	if [ -n "$clocks" ]; then
-		"$clocks" "$1"
-		return
-	fi
-	# /proc/uptime has hundredths, and date takes a while to start: that is the width.
-	before=$(date +%s%N)
-	read -r uptime _ </proc/uptime
-	after=$(date +%s%N)
-	case $before$after in
-	*[!0-9]*) echo "absent $1 boottime date tells no nanoseconds" ;;
-	*) echo "anchor $1 boottime $(((before + after) / 2)) ${uptime%.*}${uptime#*.}0000000 $((after - before + 10000000))" ;;
-	esac
-}
-
-# ---- the end, whoever comes to it -------------------------------------------------------------------
-# Settings were written down before they were changed. A file that offers words shows its own in brackets.
-restore_settings() {
-	[ -f "$dir/.restore" ] || return 0
-	while IFS='	' read -r file value; do
-		printf '%s\n' "$value" >"$file" || tell "$file could not be restored to $value"
-	done <"$dir/.restore"
-	rm -f "$dir/.restore"
-}
-
+# ---- settings, and what is sampled ---------------------------------------------------------------------
 setting_of() { # FILE
 	value=$(cat "$1")
 	case $value in
@@ -390,54 +523,11 @@ apply_settings() {
 	IFS=$newline
 	for setting in $settings; do
 		file=${setting%%=*} value=${setting#*=}
-		printf '%s\n' "$value" >"$file" || trouble "--set: $file does not take '$value'"
+		{ printf '%s\n' "$value" >"$file"; } 2>/dev/null || trouble "--set: $file does not take '$value'"
 	done
 	unset IFS
 }
 
-# The recorders first: they have files to finish.
-stop_recorders() {
-	while read -r kind pid; do
-		[ "$kind" = command ] || kill -TERM "$pid" 2>/dev/null
-	done <"$dir/.pids"
-	while read -r kind pid; do
-		[ "$kind" = command ] || stop_process "$pid" 60
-	done <"$dir/.pids"
-}
-
-# The processes of a started job: its descendants, and those that lost their parent but still carry its
-# mark. Not those of another user, nor one that cleared its environment and left its parent.
-job_processes() {
-	[ -n "$job_mark" ] || return 0
-	{
-		while read -r kind pid; do
-			[ "$kind" != command ] || descendants "$pid"
-		done <"$dir/.pids"
-		grep -lsF -e "TRACELOOM_CAPTURE=$job_mark" /proc/[0-9]*/environ | sed 's,^/proc/,,; s,/environ$,,'
-	} | tr ' ' '\n' | sort -nu
-}
-
-# The command itself first: it may wind its own processes up.
-stop_command() {
-	[ -z "$leave_running" ] || return 0
-	while read -r kind pid; do
-		[ "$kind" != command ] || members=$(job_processes) || :
-		[ "$kind" != command ] || stop_process "$pid" 10
-	done <"$dir/.pids"
-	for pid in ${members:-} $(job_processes); do
-		! is_alive "$pid" || kill -TERM "$pid" 2>/dev/null
-	done
-	for pid in ${members:-} $(job_processes); do
-		stop_process "$pid" 5
-	done
-}
-
-remove_work() {
-	rm -rf "$work"
-	rm -f "$dir/.pids" "$dir/.files" "$dir/.missing"
-}
-
-# ---- the sampler, which also watches over this process ------------------------------------------------
 # "@ TIME", then FILE:LINE of each file. What changes by being read is not among them.
 system_files() {
 	for file in /proc/vmstat /proc/meminfo /proc/buddyinfo /proc/loadavg /proc/pressure/memory \
@@ -461,36 +551,6 @@ system_files() {
 		[ ! -r "$file" ] || echo "$file"
 	done
 	true
-}
-
-# Words of a file, each an argument: none of them has a blank.
-sample_loop() {
-	trap 'is_over=yes' TERM
-	trap '' INT HUP
-	is_over='' count=0
-	# shellcheck disable=SC2046
-	set -- $(cat "$work/system-files")
-	while [ -z "$is_over" ]; do
-		if ! is_alive "$main_pid"; then
-			# killed: nobody else is left to end this
-			tell 'was killed; the recording ends'
-			stop_command
-			stop_recorders
-			restore_settings
-			snapshot killed >>"$dir/clocks.txt"
-			remove_work
-			return
-		fi
-		echo "@ $(stamp)"
-		grep -Hs '' "$@"
-		count=$((count + 1))
-		[ $((count % 10)) -ne 0 ] || snapshot "at-$count" >>"$dir/clocks.txt"
-		size=$(du -sk "$dir" 2>/dev/null) size=${size%%[!0-9]*}
-		if [ "${size:-0}" -gt "$max_kib" ]; then
-			: >"$work/full"
-		fi
-		[ -n "$is_over" ] || sleep "$interval"
-	done
 }
 
 # ---- what perf records ----------------------------------------------------------------------------------
@@ -747,37 +807,6 @@ start_strace() {
 }
 
 # ---- processes ----------------------------------------------------------------------------------------------
-list_parents() {
-	for stat in /proc/[0-9]*/stat; do
-		{ read -r line <"$stat"; } 2>/dev/null || continue
-		# behind the name, which may hold anything: state, parent
-		rest=${line##*) }
-		rest=${rest#* }
-		echo "${line%% *} ${rest%% *}"
-	done
-}
-
-# descendants PID...: these, and all below them
-descendants() {
-	list_parents >"$work/parents"
-	awk -v roots="$*" -v self=$$ '
-		$1 == self { next } # this may be started by what it records
-		{ children[$2] = children[$2] " " $1 }
-		END {
-			n = split(roots, queue, " ")
-			for (i = 1; i <= n; i++) {
-				if (queue[i] in seen)
-					continue
-				seen[queue[i]] = 1
-				printf "%s%s", (i > 1 ? " " : ""), queue[i]
-				count = split(children[queue[i]], more, " ")
-				for (k = 1; k <= count; k++)
-					queue[++n] = more[k]
-			}
-			print ""
-		}' "$work/parents"
-}
-
 # What the kernel says of each process, begin and end. Reading numa_maps holds the process up: not more
 # often than that.
 # What local time is ahead of UTC for a process, as its logs will tell it: by its TZ, else by its own
@@ -814,10 +843,11 @@ keep_process() { # WHEN
 }
 
 # Which number a thread has inside its container: what the job writes, like a profiler's trace, has these.
+# Of threads in no container too: one that has the number of another inside is not to be taken for it.
 keep_numbers() { # PID
 	cat "$dir/process/$1.threads" "/proc/$1/task"/*/status 2>/dev/null |
-		awk '$1 == "NSpid:" && NF > 2 { print $1, $2, $NF }' | sort -u >"$work/threads"
-	[ ! -s "$work/threads" ] || mv "$work/threads" "$dir/process/$1.threads"
+		awk '$1 == "NSpid:" && NF > 1 { print $1, $2, (NF > 2 ? $NF : "") }' | sort -u 2>/dev/null >"$work/threads" &&
+		[ -s "$work/threads" ] && mv "$work/threads" "$dir/process/$1.threads"
 }
 
 kernel_log() {
@@ -924,7 +954,7 @@ write_manifest() { # STATE
 			separator=,
 		done <"$dir/.missing"
 		printf '\n\t]\n}\n'
-	} >"$work/manifest" && mv "$work/manifest" "$dir/manifest.json" && return
+	} 2>/dev/null >"$work/manifest" && mv "$work/manifest" "$dir/manifest.json" && return
 	tell "the manifest could not be written"
 	return 1
 }
@@ -940,17 +970,30 @@ if [ -n "$free_kib" ] && [ $((free_kib / 2)) -lt $max_kib ]; then
 	inform "at most $max_mib MiB, half of what is free"
 fi
 
+# Where nothing was recorded nothing is left. The folder was empty, whoever made it.
+# shellcheck disable=SC2317 # called by leave
+remove_all() {
+	if [ -n "$is_new" ]; then
+		rm -rf "$dir"
+	else
+		rm -rf "${dir:?}"/* "$dir"/.[!.]*
+	fi
+}
+
 # Whatever happens from here on.
+has_begun=''
 # shellcheck disable=SC2317 # called by the trap
 leave() {
 	status=$?
 	trap '' INT TERM HUP
 	trap - EXIT
+	unset IFS # it may come out of a loop over lines
 	stop_command
 	stop_recorders
 	stop_process "$sampler_pid" 5
 	restore_settings
 	remove_work
+	[ -n "$has_begun" ] || remove_all
 	exit "$status"
 }
 trap leave EXIT
@@ -965,8 +1008,7 @@ kernel_log >"$dir/dmesg-before.txt"
 [ $# -eq 0 ] || start_command "$@"
 # shellcheck disable=SC2086
 [ -z "$tree" ] || pids=$(descendants $pids)
-(sample_loop >"$dir/system.log" 2>>"$dir/capture.log") </dev/null &
-sampler_pid=$!
+start_sampler
 apply_settings
 recorded clocks clocks.txt
 recorded system system.log
@@ -980,6 +1022,7 @@ for file in capture.log perf.err strace.err; do
 	[ ! -f "$dir/$file" ] || recorded message $file
 done
 write_manifest recording && snapshot begin >>"$dir/clocks.txt" || exit $failed
+has_begun=yes
 if [ -n "$command_pid" ] && [ -z "$stopped_by" ]; then
 	echo go >"$work/go"
 fi
@@ -1041,6 +1084,7 @@ watch_recorders() {
 }
 
 is_disk_full() {
+	[ -f "$work/has-room" ] || return 0
 	{ echo . >"$work/room"; } 2>/dev/null || return 0
 	[ ! -s "$work/room" ]
 }

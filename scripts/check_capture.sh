@@ -233,7 +233,8 @@ if mkdir small && mount -t tmpfs -o size=4m tmpfs small 2>/dev/null; then
 	{
 		{ sleep 2 && head -c 5000000 /dev/zero >small/fill; } 2>/dev/null &
 		expect 125 "$capture" --no-perf -o small/case -- sh -c "sleep 100; : $work"
-		grep -q 'the disk is full' err || cat err
+		[ "$(grep -c 'the disk is full' err)" = 1 ] || cat err
+		grep -v '^capture: ' err
 		survivors
 		wait
 		rm small/fill
@@ -253,13 +254,14 @@ fi
 } | verdict 'a folder that grows too large ends the recording'
 
 setting=/proc/sys/vm/stat_interval
-for signal in TERM KILL; do
+for signal in TERM KILL group-KILL; do
 	if [ ! -w $setting ]; then
 		echo "ok - killed with SIG$signal # SKIP $setting cannot be written: no root"
 		continue
 	fi
 	{
 		before=$(cat $setting)
+		[ $signal != group-KILL ] || set -m
 		"$capture" --no-perf -o killed-$signal --set $setting=$((before + 3)) --set $setting=$((before + 6)) \
 			-- sh -c "sleep 100; : $work" >out 2>err </dev/null &
 		for _ in $(seq 100); do
@@ -267,10 +269,14 @@ for signal in TERM KILL; do
 			sleep 0.2
 		done
 		[ "$(cat $setting)" = $((before + 6)) ] || echo "not set: $(cat $setting)"
-		kill -$signal $!
+		set +m
+		case $signal in
+		group-*) kill -${signal#group-} -- -$! ;;
+		*) kill -$signal $! ;;
+		esac
 		wait $! 2>/dev/null
 		status=$?
-		[ $signal = KILL ] || [ $status = 143 ] || echo "it ended with $status"
+		[ $signal != TERM ] || [ $status = 143 ] || echo "it ended with $status"
 		for _ in $(seq 50); do
 			[ "$(cat $setting)" = "$before" ] && break
 			sleep 0.2
@@ -281,6 +287,18 @@ for signal in TERM KILL; do
 		rm -f killed.db
 	} | verdict "killed with SIG$signal it restores settings and leaves no process"
 done
+if [ -w $setting ]; then
+	{
+		before=$(cat $setting)
+		expect 125 "$capture" --no-perf -o refused --set $setting=$((before + 3)) --set $setting=word -- sh -c "sleep 100; : $work"
+		[ "$(cat err)" = "capture: --set: $setting does not take 'word'" ] || cat err
+		[ "$(cat $setting)" = "$before" ] || { echo "not restored: $(cat $setting), was $before"; echo "$before" >$setting; }
+		[ ! -e refused ] || ls -A refused
+		survivors
+	} | verdict 'a setting that the kernel refuses is told, and nothing is left'
+else
+	echo "ok - a setting that the kernel refuses # SKIP $setting cannot be written: no root"
+fi
 
 # ---- with perf ----------------------------------------------------------------------------------------
 if ! perf record -q -a -o /dev/null -e raw_syscalls:sys_enter -- true >/dev/null 2>&1; then
