@@ -17,6 +17,8 @@ enum point {
 	POINT_KCOMPACTD_WAKE,
 	POINT_RECLAIM_BEGIN,
 	POINT_RECLAIM_END,
+	POINT_MEMCG_BEGIN,
+	POINT_MEMCG_END,
 	POINT_KSWAPD_WAKE,
 	POINT_KSWAPD_SLEEP,
 	POINT_ISOLATE,
@@ -37,8 +39,8 @@ static const struct {
 	{ "mm_vmscan_direct_reclaim_begin", POINT_RECLAIM_BEGIN },
 	{ "mm_vmscan_direct_reclaim_end", POINT_RECLAIM_END },
 	/* the limit of a control group does the same to the thread; never inside of the other */
-	{ "mm_vmscan_memcg_reclaim_begin", POINT_RECLAIM_BEGIN },
-	{ "mm_vmscan_memcg_reclaim_end", POINT_RECLAIM_END },
+	{ "mm_vmscan_memcg_reclaim_begin", POINT_MEMCG_BEGIN },
+	{ "mm_vmscan_memcg_reclaim_end", POINT_MEMCG_END },
 	{ "mm_vmscan_kswapd_wake", POINT_KSWAPD_WAKE },
 	{ "mm_vmscan_kswapd_sleep", POINT_KSWAPD_SLEEP },
 	{ "mm_collapse_huge_page_isolate", POINT_ISOLATE },
@@ -71,6 +73,7 @@ static enum point find_point(const char *event, size_t length)
 /* Something that has begun in the thread at hand. */
 struct opened {
 	bool is_open, has_order;
+	bool is_memcg; /* reclaim for the limit of a control group */
 	int64_t ts, order;
 };
 
@@ -116,7 +119,10 @@ static int put(struct derivation *d, const struct hit *h, const struct activity 
 		tl_bind_i64(st, 6, a->order->order);
 	else
 		tl_bind_null(st, 6);
-	tl_bind_text(st, 7, h ? h->status : NULL, h ? h->status_length : 0);
+	if (a->order && a->order->is_memcg)
+		tl_bind_text(st, 7, "memcg", 5);
+	else
+		tl_bind_text(st, 7, h ? h->status : NULL, h ? h->status_length : 0);
 	if (h && h->has_pages)
 		tl_bind_i64(st, 8, h->pages);
 	else
@@ -196,6 +202,13 @@ static int take(struct derivation *d, const struct hit *h, struct tl_error *err)
 	case POINT_RECLAIM_BEGIN:
 		return begin(d, &d->reclaim, h, "direct_reclaim", &own, err);
 	case POINT_RECLAIM_END:
+		return end(d, &d->reclaim, h, "direct_reclaim", err);
+	case POINT_MEMCG_BEGIN:
+		ret = begin(d, &d->reclaim, h, "direct_reclaim", &own, err);
+		d->reclaim.is_memcg = true;
+		return ret;
+	case POINT_MEMCG_END:
+		d->reclaim.is_memcg = true;
 		return end(d, &d->reclaim, h, "direct_reclaim", err);
 	case POINT_KSWAPD_WAKE:
 		/* the wake of one who is awake only raises the order */

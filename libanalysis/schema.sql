@@ -549,7 +549,7 @@ CREATE TABLE mm_activity (
 	kind TEXT NOT NULL, -- compaction, kcompactd (compaction by that daemon), direct_reclaim, kswapd, collapse (of small pages to a huge one), scan (by khugepaged)
 	cpu INTEGER,
 	page_order INTEGER, -- 2^order pages were wanted at once; NULL: not told
-	status TEXT, -- as the kernel calls it: succeeded, complete, ...; NULL: not told
+	status TEXT, -- as the kernel calls it: succeeded, complete, ...; memcg: direct_reclaim for the limit of a control group, not of the machine; NULL: not told
 	pages INTEGER, -- direct_reclaim: pages that were reclaimed
 	source_id INTEGER NOT NULL REFERENCES source
 ) STRICT;

@@ -461,10 +461,10 @@ static enum tl_thp_answer answer(const struct tl_thp_work *w, const char **reaso
  */
 static int bound_rest(struct tl_thp_work *w, struct tl_error *err)
 {
-	static const enum tl_thp_part others[] = { TL_PART_STOLEN_OTHERS, TL_PART_OTHER_COMPACTION,
-						   TL_PART_OTHER_RECLAIM, TL_PART_HUGETLB,
-						   TL_PART_FUTEX,	  TL_PART_STORAGE,
-						   TL_PART_LOCK_ELSEWHERE };
+	static const enum tl_thp_part others[] = { TL_PART_STOLEN_OTHERS,  TL_PART_OTHER_COMPACTION,
+						   TL_PART_OTHER_RECLAIM,  TL_PART_HUGETLB,
+						   TL_PART_FUTEX,	   TL_PART_STORAGE,
+						   TL_PART_LOCK_ELSEWHERE, TL_PART_MEMCG };
 	const struct tl_step_view *v = &w->view;
 	struct tl_thp_share s;
 	double *sum;

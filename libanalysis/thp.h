@@ -34,6 +34,7 @@ enum tl_thp_part {
 	/* looks alike, and is not due to huge pages */
 	TL_PART_OTHER_COMPACTION, /* for another order */
 	TL_PART_OTHER_RECLAIM,
+	TL_PART_MEMCG, /* for the limit of a control group */
 	TL_PART_UNKNOWN_ORDER,
 	TL_PART_HUGETLB, /* faults, compaction and reclaim for hugetlbfs */
 	TL_PART_STOLEN_OTHERS,
@@ -69,6 +70,7 @@ struct tl_thp_work {
 	bool has_collapses; /* holds are those of collapses that were recorded, not khugepaged's time */
 	/* Of collapses the begin or the end was not asked for, and khugepaged's time is not known. */
 	bool has_moments;
+	bool has_memcg;		 /* reclaim for limits of control groups was asked for */
 	struct tl_ranges own;	 /* direct compaction and reclaim of the thread */
 	struct tl_ranges moves;	 /* pages were moved by some daemon */
 	struct tl_ranges stalls; /* waits for locks of the address space */

@@ -29,7 +29,15 @@ const char *tl_thp_say(struct tl_thp *out, struct tl_error *err, const char *fmt
 
 /* ---- what the lines are ---------------------------------------------------------------------- */
 
-enum told_by { BY_SWITCHES, BY_SAMPLES, BY_COLLAPSES, BY_COMPACTION, BY_RECLAIM, BY_CALLS };
+enum told_by {
+	BY_SWITCHES,
+	BY_SAMPLES,
+	BY_COLLAPSES,
+	BY_COMPACTION,
+	BY_RECLAIM,
+	BY_MEMCG,
+	BY_CALLS
+};
 
 /* mmap_lock stands for the locks of mappings and reverse maps, too, that a collapse also holds. */
 static const struct kind {
@@ -75,6 +83,8 @@ static const struct kind {
 	  "compacting memory, not for huge pages", "intervals" },
 	{ TL_PART_OTHER_RECLAIM, TL_THP_OTHER, false, BY_RECLAIM,
 	  "reclaiming memory, not for huge pages", "intervals" },
+	{ TL_PART_MEMCG, TL_THP_OTHER, false, BY_MEMCG,
+	  "reclaiming memory, or held up, for the limit of its control group", "intervals" },
 	{ TL_PART_HUGETLB, TL_THP_OTHER, false, BY_SAMPLES,
 	  "making huge pages of hugetlbfs, which no THP setting affects", "samples" },
 	{ TL_PART_UNKNOWN_ORDER, TL_THP_OTHER, false, BY_COMPACTION,
@@ -177,6 +187,9 @@ static int find_origin(struct tl_thp_work *w, enum told_by told_by, struct origi
 		return ret < 0 || o->source ? ret : find_origin(w, BY_SAMPLES, o, err);
 	case BY_RECLAIM:
 		ret = find_event(w, "mm_vmscan_direct_reclaim_begin", o, err);
+		return ret < 0 || o->source ? ret : find_origin(w, BY_SAMPLES, o, err);
+	case BY_MEMCG:
+		ret = find_event(w, "mm_vmscan_memcg_reclaim_begin", o, err);
 		return ret < 0 || o->source ? ret : find_origin(w, BY_SAMPLES, o, err);
 	case BY_CALLS:
 		return find_calls(w, o, err);
@@ -453,7 +466,8 @@ static int test_lags(struct tl_thp_work *w, size_t *capacity, struct tl_error *e
 static int test_orders(struct tl_thp_work *w, size_t *capacity, struct tl_error *err)
 {
 	uint64_t huge = w->count[TL_PART_COMPACTION] + w->count[TL_PART_RECLAIM];
-	uint64_t other = w->count[TL_PART_OTHER_COMPACTION] + w->count[TL_PART_OTHER_RECLAIM];
+	uint64_t other = w->count[TL_PART_OTHER_COMPACTION] + w->count[TL_PART_OTHER_RECLAIM] +
+			 w->count[TL_PART_MEMCG];
 	uint64_t unknown = w->count[TL_PART_UNKNOWN_ORDER];
 	uint64_t all = huge + other + unknown;
 	struct tl_thp_test t = { "the order of direct compaction and reclaim", NULL, NAN, NAN,

@@ -33,6 +33,8 @@ enum {
 	COMPACTION_END,
 	RECLAIM_BEGIN,
 	RECLAIM_END,
+	MEMCG_BEGIN,
+	MEMCG_END,
 	EVENTS
 };
 
@@ -336,6 +338,8 @@ static inline void write_types(unsigned has)
 		[COMPACTION_END] = "compaction:mm_compaction_end",
 		[RECLAIM_BEGIN] = "vmscan:mm_vmscan_direct_reclaim_begin",
 		[RECLAIM_END] = "vmscan:mm_vmscan_direct_reclaim_end",
+		[MEMCG_BEGIN] = "vmscan:mm_vmscan_memcg_reclaim_begin",
+		[MEMCG_END] = "vmscan:mm_vmscan_memcg_reclaim_end",
 	};
 
 	for (uint32_t i = 0; i < EVENTS; i++) {

@@ -22,7 +22,38 @@ const struct tl_chain_traits *tl_thp_traits(const struct tl_thp_work *w, int64_t
 
 /* ---- for what an interval is ----------------------------------------------------------------- */
 
-enum purpose { PURPOSE_UNKNOWN, PURPOSE_HUGETLB, PURPOSE_OTHER };
+enum purpose { PURPOSE_UNKNOWN, PURPOSE_HUGETLB, PURPOSE_MEMCG, PURPOSE_OTHER };
+
+/* When the thread reclaimed for the limit of its control group. */
+static int find_memcg(struct tl_thp_work *w, struct tl_ranges *out, struct tl_error *err)
+{
+	struct tl_statement *st;
+	int64_t found = 0;
+	int ret = tl_store_value(w->store,
+				 "SELECT count(*) FROM event WHERE NOT is_sampled AND instr(name, "
+				 "'mm_vmscan_memcg_reclaim_begin')",
+				 0, &found, err);
+
+	w->has_memcg = found;
+	if (ret < 0 || !found)
+		return ret;
+	ret = tl_statement_open(
+		&st, w->store,
+		"SELECT ts, ts + dur AS end FROM mm_activity WHERE kind = "
+		"'direct_reclaim' AND status = 'memcg' AND dur > 0 AND thread_id = ?",
+		"ts end", err);
+	if (ret < 0)
+		return ret;
+	tl_bind_i64(st, 1, w->view.thread_id);
+	while ((ret = tl_statement_step(st, err)) > 0) {
+		ret = tl_ranges_add(out, tl_column_i64(st, 0), tl_column_i64(st, 1), err);
+		if (ret < 0)
+			break;
+	}
+	tl_statement_close(st);
+	tl_ranges_settle(out);
+	return ret;
+}
 
 /* By the chains of what the thread hit in it: the tracepoints of its begin and end, or switches. */
 static int find_by_tracepoints(struct tl_thp_work *w, struct tl_statement *st,
@@ -128,6 +159,8 @@ static enum tl_thp_part own_part(const struct tl_thp_work *w, const struct tl_vi
 	bool is_compaction = a->kind == TL_MM_COMPACTION;
 	bool is_huge = tl_thp_is_huge_order(w, a->order);
 
+	if (purpose == PURPOSE_MEMCG)
+		return TL_PART_MEMCG;
 	if (purpose == PURPOSE_HUGETLB && (is_huge || a->order < 0))
 		return TL_PART_HUGETLB;
 	if (a->order < 0) {
@@ -150,20 +183,26 @@ static bool is_own_work(const struct tl_view_activity *a)
 static int add_own(struct tl_thp_work *w, int unknown_is_huge, struct tl_error *err)
 {
 	bool is_usual = is_hugetlb_usual(w);
-	struct tl_statement *st;
-	int ret =
-		tl_statement_open(&st, w->store,
-				  "SELECT stack_id AS stack FROM sample WHERE ts BETWEEN ?1 AND ?2 "
-				  "AND thread_id = ?3 AND stack_id IS NOT NULL",
-				  "stack", err);
+	struct tl_ranges memcg = { 0 };
+	struct tl_statement *st = NULL;
+	int ret = find_memcg(w, &memcg, err);
 
+	if (ret == TL_OK)
+		ret = tl_statement_open(
+			&st, w->store,
+			"SELECT stack_id AS stack FROM sample WHERE ts BETWEEN ?1 AND ?2 "
+			"AND thread_id = ?3 AND stack_id IS NOT NULL",
+			"stack", err);
 	for (size_t i = 0; i < w->view.activity_count && ret == TL_OK; i++) {
 		const struct tl_view_activity *a = &w->view.activities[i];
 		enum purpose purpose = PURPOSE_UNKNOWN;
 
 		if (!is_own_work(a))
 			continue;
-		ret = find_by_tracepoints(w, st, a, &purpose, err);
+		if (a->kind == TL_MM_RECLAIM && tl_ranges_contain(&memcg, a->begin_ns))
+			purpose = PURPOSE_MEMCG;
+		else
+			ret = find_by_tracepoints(w, st, a, &purpose, err);
 		if (purpose == PURPOSE_UNKNOWN)
 			purpose = purpose_by_samples(w, a);
 		if (purpose == PURPOSE_UNKNOWN && is_usual)
@@ -173,6 +212,7 @@ static int add_own(struct tl_thp_work *w, int unknown_is_huge, struct tl_error *
 				   a->end_ns);
 	}
 	tl_statement_close(st);
+	tl_ranges_release(&memcg);
 	return ret;
 }
 

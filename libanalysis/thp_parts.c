@@ -390,6 +390,8 @@ static enum tl_thp_part work_part(const struct tl_thp_work *w, const struct tl_c
 		       : t->is_huge  ? TL_PART_COMPACTION
 				     : TL_PART_OTHER_COMPACTION;
 	}
+	if (t->is_memcg)
+		return w->has_memcg ? TL_PART_COUNT : TL_PART_MEMCG;
 	if (w->view.has & TL_VIEW_RECLAIM)
 		return TL_PART_COUNT;
 	if (t->is_hugetlb)
@@ -412,6 +414,8 @@ static int add_sleep(struct tl_thp_work *w, const struct tl_view_state *s, struc
 		return add_lock_wait(w, s, err);
 	if (t->reason == TL_WAIT_MIGRATION)
 		add_migration_wait(w, s);
+	else if (t->is_memcg) /* throttled above memory.high */
+		tl_thp_add(w, TL_PART_MEMCG, s->begin_ns, s->end_ns);
 	else if (t->reason == TL_WAIT_FUTEX)
 		tl_thp_add(w, TL_PART_FUTEX, s->begin_ns, s->end_ns);
 	else if (t->reason == TL_WAIT_DIRTY || t->reason == TL_WAIT_COMMIT ||

@@ -294,6 +294,27 @@ static void reclaim_of_small_pages_is_not_huge_pages(void **state)
 	assert_true(contradicts("reclaiming memory, not for huge pages"));
 }
 
+static void reclaim_for_a_group_in_slow_steps(int64_t i, int64_t begin)
+{
+	if (!is_slow(i))
+		return;
+	hit(MEMCG_BEGIN, SELF, begin + 10 * MS, "{\"order\":0}");
+	hit(MEMCG_END, SELF, begin + 33 * MS, "{\"nr_reclaimed\":32}");
+}
+
+static void reclaim_for_a_control_group_is_told_as_such(void **state)
+{
+	(void)state;
+	make_case(reclaim_for_a_group_in_slow_steps, HAS_ALL);
+	judge();
+	assert_int_equal(thp.answer, TL_THP_IS_NOT_SUPPORTED);
+	assert_near(line("control group")->slow_ns, 23e6, 1e-6);
+	assert_string_equal(line("control group")->event, "vmscan:mm_vmscan_memcg_reclaim_begin");
+	assert_null(line("reclaiming memory, not for"));
+	assert_true(advises("memory.high"));
+	assert_false(advises("vm.min_free_kbytes"));
+}
+
 static void reclaim_for_huge_pages_is_confirmed(void **state)
 {
 	(void)state;
@@ -773,6 +794,7 @@ int main(void)
 		CASE(huge_pages_of_hugetlbfs_are_not_transparent),
 		CASE(compaction_for_hugetlbfs_is_not_for_a_transparent_huge_page),
 		CASE(reclaim_of_small_pages_is_not_huge_pages),
+		CASE(reclaim_for_a_control_group_is_told_as_such),
 		CASE(reclaim_for_huge_pages_is_confirmed),
 		CASE(a_cpu_that_khugepaged_takes_contributes),
 		CASE(a_cpu_that_others_take_does_not),

@@ -330,6 +330,18 @@ static void advise_on_others(struct list *a)
 		       NULL);
 }
 
+static void advise_on_memcg(struct list *a)
+{
+	if (is_part(a->w->out, "reclaiming memory, or held up, for the limit of its control group"))
+		advise(a,
+		       "the thread reclaims memory, or is held up, because its control group is at "
+		       "its limit, whatever the machine has free",
+		       "not a matter of huge pages: raise memory.high and memory.max of the group "
+		       "(the container's memory limit), or keep the page cache of checkpoints small "
+		       "(O_DIRECT, posix_fadvise(DONTNEED)), which counts there, too",
+		       "the limit is what keeps other jobs of the machine running");
+}
+
 static void advise_on_hugetlb(struct list *a)
 {
 	if (is_part(a->w->out, "making huge pages of hugetlbfs, which no THP setting affects"))
@@ -351,6 +363,7 @@ static int find_advice(struct tl_thp_work *w, struct tl_error *err)
 		advise_on_daemons(&a);
 	}
 	advise_on_others(&a);
+	advise_on_memcg(&a);
 	advise_on_hugetlb(&a);
 	if (is_at_work(w->out))
 		advise(&a, "before and after",
