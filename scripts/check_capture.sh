@@ -4,6 +4,7 @@
 set -u
 program=$(realpath "$1") && clocks=$(realpath "$2") || exit 2
 cd "$(dirname "$0")/.." || exit 2
+agreement=$PWD/scripts/check_agreement.py
 work=$(mktemp -d "${TMPDIR:-/tmp}/traceloom-capture-check.XXXXXX") || exit 2
 trap 'rm -rf "$work"' EXIT
 export HOME=$work LC_ALL=C
@@ -394,3 +395,24 @@ fi
 	[ "$(echo "$pairs" | grep -c .)" -ge 8 ] || echo "calls seen by both: $pairs"
 	echo "$pairs" | awk -F'|' '$1 < -20000 || $1 > 50000000 { print "a call begins " $1 " ns later in perf" }'
 } | verdict 'calls of strace and perf are at the same time'
+if ! command -v python3 >/dev/null; then
+	echo 'ok - strace and switches # SKIP no python3'
+	exit 0
+fi
+cat >waits.py <<-'EOF'
+	import os, select, threading, time
+	r, w = os.pipe()
+	def answer():
+	    while os.read(r, 1):
+	        pass
+	threading.Thread(target=answer, daemon=True).start()
+	end = time.monotonic() + 2
+	while time.monotonic() < end:
+	    time.sleep(0.002)
+	    os.write(w, b'x')
+	    select.select([], [], [], 0.001)
+EOF
+{
+	expect 0 "$capture" -q -o waits --strace --offcpu -- python3 waits.py
+} | verdict 'a job that waits is recorded by perf and strace'
+python3 "$agreement" "$program" waits
