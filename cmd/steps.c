@@ -141,6 +141,8 @@ static int print_tables(struct output *output, const struct steps_options *opt,
 	if (ret == TL_OK)
 		ret = steps_print_series(output, steps, is_table, err);
 	if (ret == TL_OK)
+		ret = steps_print_sources(output, steps, is_table, err);
+	if (ret == TL_OK)
 		ret = steps_print_phases(output, steps, err);
 	if (ret == TL_OK)
 		ret = steps_print_episodes(output, steps, err);
@@ -229,7 +231,8 @@ const struct command cmd_steps = {
 	.summary = "tell which training steps were slow, since when and by how much",
 	.description =
 		"Steps are profiler spans (ProfilerStep#N, or --step-name) and what training logs and "
-		"tables call a step. Each rank is judged on its own: warm-up, baseline, single slow "
+		"tables call a step. Cycles of one profiler (of a rank that is known) and rotated logs "
+		"(whose numbers go on) are one series. Each rank is judged on its own: warm-up, baseline, single slow "
 		"steps, periodic ones, regressions with their recovery, shifts, improvements, drift. "
 		"Nothing is called a regression unless it lasts three steps, changes by --min-change, "
 		"and passes three independent tests.\n\n"

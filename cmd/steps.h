@@ -12,6 +12,8 @@
 void steps_draw(const struct tl_steps_series *s);
 int steps_print_series(struct output *output, const struct tl_steps *steps, bool is_table,
 		       struct tl_error *err);
+int steps_print_sources(struct output *output, const struct tl_steps *steps, bool is_table,
+			struct tl_error *err);
 int steps_print_phases(struct output *output, const struct tl_steps *steps, struct tl_error *err);
 int steps_print_episodes(struct output *output, const struct tl_steps *steps, struct tl_error *err);
 /* Reorders the pauses where it prints only the longest. */

@@ -5,6 +5,7 @@
 #include "steps.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -80,6 +81,16 @@ static struct cell cell_steps_per_row(const struct tl_steps_series *s, bool is_t
 	return is_table && s->steps_per_row == 1 ? cell_unknown() : cell_integer(s->steps_per_row);
 }
 
+/* People read of the others in a table of their own. */
+static struct cell cell_source(const struct tl_steps_series *s, bool is_table, char *to,
+			       size_t size)
+{
+	if (!s->more_count || !is_table)
+		return cell_text(s->source);
+	snprintf(to, size, "%s and %zu more", s->source ? s->source : "", s->more_count);
+	return cell_text(to);
+}
+
 int steps_print_series(struct output *output, const struct tl_steps *steps, bool is_table,
 		       struct tl_error *err)
 {
@@ -112,8 +123,9 @@ int steps_print_series(struct output *output, const struct tl_steps *steps, bool
 
 	for (size_t i = 0; i < steps->series_count && ret == TL_OK; i++) {
 		const struct tl_steps_series *s = &steps->series[i];
+		char source[PATH_MAX + 32];
 		const struct cell cells[COUNT(columns)] = {
-			cell_text(s->source),
+			cell_source(s, is_table, source, sizeof(source)),
 			cell_text(s->origin),
 			cell_id(s->rank),
 			cell_id(s->pid),
@@ -140,6 +152,51 @@ int steps_print_series(struct output *output, const struct tl_steps *steps, bool
 		};
 
 		ret = output_row(output, cells, err);
+	}
+	return ret;
+}
+
+/* The files of each series; people need to know where there are several. */
+int steps_print_sources(struct output *output, const struct tl_steps *steps, bool is_table,
+			struct tl_error *err)
+{
+	static const struct column columns[] = {
+		{ "series", "series", COLUMN_INTEGER, false },
+		{ "source", "source", COLUMN_TEXT, false },
+		{ "first_step", "from step", COLUMN_INTEGER, false },
+		{ "last_step", "to", COLUMN_INTEGER, false },
+		{ "step_count", "steps", COLUMN_INTEGER, false },
+	};
+	bool has_several = false;
+	int ret;
+
+	for (size_t i = 0; i < steps->series_count; i++)
+		has_several |= steps->series[i].more_count > 0;
+	if (!has_several && is_table)
+		return TL_OK;
+	ret = output_table(output, "sources", "Sources of the series", columns, COUNT(columns),
+			   err);
+	for (size_t i = 0; i < steps->series_count; i++) {
+		const struct tl_steps_series *s = &steps->series[i];
+
+		for (size_t j = 0; j <= s->more_count && ret == TL_OK; j++) {
+			const struct tl_steps_part part = tl_steps_part(s, j);
+			bool has_steps = part.end > part.first;
+			const struct cell cells[COUNT(columns)] = {
+				cell_integer((int64_t)i + 1),
+				cell_text(part.source),
+				has_steps ? cell_integer(tl_step_first(&s->steps[part.first]))
+					  : cell_unknown(),
+				has_steps ? cell_integer(s->steps[part.end - 1].number)
+					  : cell_unknown(),
+				cell_integer(has_steps
+						     ? tl_steps_counted(s, part.first, part.end - 1)
+						     : 0),
+			};
+
+			if (s->more_count || !is_table)
+				ret = output_row(output, cells, err);
+		}
 	}
 	return ret;
 }

@@ -61,13 +61,25 @@ struct tl_step_pause {
 	int64_t ts, duration_ns;
 };
 
-/* The steps of one rank of one source. */
-struct tl_steps_series {
+/* The steps of a series that one source tells of: positions first to end, exclusive. */
+struct tl_steps_part {
 	int64_t source_id;
+	const char *source; /* path */
+	size_t first, end;
+};
+
+/*
+ * The steps of one rank: of one source, or of several that follow each other, as cycles of one
+ * profiler and rotated logs do. Ask tl_steps_part which step is of which source.
+ */
+struct tl_steps_series {
+	int64_t source_id;	     /* of the first step */
 	const char *source, *origin; /* path; "profiler" or "log" */
-	int32_t rank;		     /* -1 unknown */
-	int64_t pid, tid;	     /* of the thread that carries the steps; -1 unknown */
-	const char *thread;	     /* its name; NULL unknown */
+	struct tl_steps_part *more;  /* the sources after the first one; most series have none */
+	size_t more_count;
+	int32_t rank;	    /* -1 unknown */
+	int64_t pid, tid;   /* of the thread that carries the steps; -1 unknown */
+	const char *thread; /* its name; NULL unknown */
 	struct tl_step *steps;
 	size_t count;
 	int64_t step_count;    /* that its rows stand for: count, when there is a row for each */
@@ -109,6 +121,8 @@ struct tl_steps {
 int tl_steps_load(struct tl_store *store, const struct tl_steps_options *opt, struct tl_steps *out,
 		  struct tl_error *err);
 void tl_steps_release(struct tl_steps *steps);
+/* The sources of a series, in order, each with its steps; there are 1 + more_count of them. */
+struct tl_steps_part tl_steps_part(const struct tl_steps_series *series, size_t i);
 /* The number of the first step that a row stands for. */
 int64_t tl_step_first(const struct tl_step *step);
 /* How many steps the rows first to last, inclusive, stand for. */

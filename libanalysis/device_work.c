@@ -573,9 +573,8 @@ void tl_device_work_release(struct tl_device_work *work)
 }
 
 /* Sources with spans of devices: that one, or those that may be of the rank. */
-static int find_device_source(struct tl_store *store, const char *sql,
-			      const struct tl_steps_series *series, int64_t *source_id,
-			      struct tl_error *err)
+static int find_device_source(struct tl_store *store, const char *sql, int64_t steps_source_id,
+			      int32_t rank, int64_t *source_id, struct tl_error *err)
 {
 	struct tl_statement *st;
 	size_t count = 0;
@@ -584,8 +583,8 @@ static int find_device_source(struct tl_store *store, const char *sql,
 	*source_id = 0;
 	if (ret < 0)
 		return ret;
-	tl_bind_i64(st, 1, series->source_id);
-	tl_bind_i64(st, 2, series->rank);
+	tl_bind_i64(st, 1, steps_source_id);
+	tl_bind_i64(st, 2, rank);
 	while ((ret = tl_statement_step(st, err)) > 0)
 		*source_id = count++ ? 0 : tl_column_i64(st, 0);
 	tl_statement_close(st);
@@ -597,7 +596,7 @@ static int find_device_source(struct tl_store *store, const char *sql,
 	"k.kind = 'device' AND EXISTS (SELECT 1 FROM slice a WHERE a.track_id " \
 	"= k.track_id))"
 
-int tl_device_source(struct tl_store *store, const struct tl_steps_series *series,
+int tl_device_source(struct tl_store *store, int64_t steps_source_id, int32_t rank,
 		     int64_t *source_id, struct tl_error *err)
 {
 	static const char own[] = "SELECT s.source_id AS source FROM source s WHERE s.source_id = "
@@ -605,9 +604,9 @@ int tl_device_source(struct tl_store *store, const struct tl_steps_series *serie
 	static const char others[] =
 		"SELECT s.source_id AS source FROM source s WHERE s.source_id <> ?1 AND (s.rank IS "
 		"NULL OR ?2 < 0 OR s.rank = ?2) AND " HAS_DEVICE;
-	int ret = find_device_source(store, own, series, source_id, err);
+	int ret = find_device_source(store, own, steps_source_id, rank, source_id, err);
 
 	if (ret == TL_OK && !*source_id)
-		ret = find_device_source(store, others, series, source_id, err);
+		ret = find_device_source(store, others, steps_source_id, rank, source_id, err);
 	return ret;
 }

@@ -73,10 +73,10 @@ int tl_device_work_load(struct tl_device_work *out, struct tl_store *store, int6
 void tl_device_work_release(struct tl_device_work *work);
 
 /*
- * The source that has the device work of these steps: their own; or, when theirs has none, the only
+ * The source that has the device work of the steps of one source and rank (-1 unknown): their own; or, when theirs has none, the only
  * one of their rank that has. 0: there is none, or which one is not known.
  */
-int tl_device_source(struct tl_store *store, const struct tl_steps_series *series,
+int tl_device_source(struct tl_store *store, int64_t steps_source_id, int32_t rank,
 		     int64_t *source_id, struct tl_error *err);
 
 #endif

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "device_work.h"
 #include "distribution.h"
+#include "job_collectives.h"
 #include "memory.h"
 #include "stats.h"
 
@@ -20,7 +20,7 @@
 struct member {
 	size_t series;
 	int32_t rank;
-	int64_t *collective_ns; /* NULL: the case has none of it */
+	int64_t *collective_ns; /* see job_collectives.h; NULL: the case has none of it */
 	size_t at;		/* the step at hand */
 };
 
@@ -32,6 +32,8 @@ struct comparing {
 	size_t count;
 	double *scratch;
 	bool has_collectives; /* of every member */
+	size_t known_count;   /* steps whose collectives are known of every member */
+	size_t other_count;   /* series of these ranks that are not compared */
 };
 
 /* ---- who takes part ---- */
@@ -43,7 +45,17 @@ static int by_rank(const void *left, const void *right)
 	return (a->rank > b->rank) - (a->rank < b->rank);
 }
 
-/* One series a rank: the longest one. */
+/* The longest one; of equals the earlier one: ranks are to be compared over the same steps. */
+static bool is_rather(const struct tl_steps_series *a, const struct tl_steps_series *b)
+{
+	if (a->count != b->count)
+		return a->count > b->count;
+	if (a->steps[0].number != b->steps[0].number)
+		return a->steps[0].number < b->steps[0].number;
+	return a->steps[0].has_ts && b->steps[0].has_ts && a->steps[0].ts < b->steps[0].ts;
+}
+
+/* One series a rank. */
 static int add_member(struct comparing *c, size_t series, struct tl_error *err)
 {
 	const struct tl_steps_series *s = &c->steps->series[series];
@@ -53,7 +65,8 @@ static int add_member(struct comparing *c, size_t series, struct tl_error *err)
 	for (size_t i = 0; i < c->count; i++) {
 		if (c->members[i].rank != s->rank)
 			continue;
-		if (c->steps->series[c->members[i].series].count < s->count)
+		c->other_count++;
+		if (is_rather(s, &c->steps->series[c->members[i].series]))
 			c->members[i].series = series;
 		return TL_OK;
 	}
@@ -67,7 +80,7 @@ static int find_members(struct comparing *c, const char *origin, struct tl_error
 {
 	int ret = TL_OK;
 
-	c->count = 0;
+	c->count = c->other_count = 0;
 	for (size_t i = 0; i < c->steps->series_count && ret == TL_OK; i++) {
 		const struct tl_steps_series *s = &c->steps->series[i];
 
@@ -77,91 +90,6 @@ static int find_members(struct comparing *c, const char *origin, struct tl_error
 	if (c->count > 1)
 		qsort(c->members, c->count, sizeof(*c->members), by_rank);
 	c->out->origin = origin;
-	return ret;
-}
-
-/* ---- collectives ---- */
-
-/* The step that was on at ts; `count` if none was. */
-static size_t step_at(const struct tl_steps_series *s, int64_t ts)
-{
-	size_t low = 0, high = s->count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (s->steps[middle].ts <= ts)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (!low || ts - s->steps[low - 1].ts >= s->steps[low - 1].duration_ns)
-		return s->count;
-	return low - 1;
-}
-
-/* Collectives are of the step that launched them: they may run on into the next one. */
-static int sum_collectives(const struct tl_steps_series *s, const struct tl_device_work *work,
-			   int64_t *sums, struct tl_error *err)
-{
-	int64_t *until = tl_alloc(s->count + 1, sizeof(*until), err);
-
-	if (!until)
-		return TL_NOMEM;
-	for (size_t d = 0; d < work->device_count; d++) {
-		for (size_t i = 0; i < s->count; i++)
-			until[i] = INT64_MIN;
-		for (size_t i = 0; i < work->devices[d].task_count; i++) {
-			const struct tl_device_task *task = &work->devices[d].tasks[i];
-			size_t step =
-				step_at(s, task->launch_ns != TL_TIME_UNKNOWN ? task->launch_ns
-									      : task->begin_ns);
-			int64_t begin = task->begin_ns, span;
-
-			if (step == s->count)
-				continue;
-			/* two at once count once: tasks are in order of their begin */
-			begin = begin > until[step] ? begin : until[step];
-			if (task->end_ns <= begin ||
-			    __builtin_sub_overflow(task->end_ns, begin, &span) ||
-			    __builtin_add_overflow(sums[step], span, &sums[step]))
-				continue;
-			until[step] = task->end_ns;
-		}
-	}
-	free(until);
-	return TL_OK;
-}
-
-static bool is_ordered(const struct tl_steps_series *s)
-{
-	for (size_t i = 0; i < s->count; i++)
-		if (!s->steps[i].has_ts || (i && s->steps[i].ts < s->steps[i - 1].ts))
-			return false;
-	return true;
-}
-
-static int load_collectives(struct comparing *c, struct member *m, struct tl_error *err)
-{
-	const struct tl_steps_series *s = &c->steps->series[m->series];
-	struct tl_device_work work;
-	int64_t source_id;
-	size_t count = 0;
-	int ret = is_ordered(s) ? tl_device_source(c->store, s, &source_id, err) : TL_OK;
-
-	if (ret < 0 || !is_ordered(s) || !source_id)
-		return ret;
-	ret = tl_device_work_load(&work, c->store, source_id, TL_WORK_COLLECTIVES, err);
-	if (ret < 0)
-		return ret;
-	for (size_t d = 0; d < work.device_count; d++)
-		count += work.devices[d].task_count;
-	if (count) {
-		m->collective_ns = tl_alloc(s->count + 1, sizeof(*m->collective_ns), err);
-		ret = m->collective_ns ? sum_collectives(s, &work, m->collective_ns, err)
-				       : TL_NOMEM;
-	}
-	tl_device_work_release(&work);
 	return ret;
 }
 
@@ -197,6 +125,14 @@ static bool next_common(struct comparing *c)
 	return true;
 }
 
+static bool knows_collectives(const struct comparing *c)
+{
+	for (size_t i = 0; i < c->count && c->has_collectives; i++)
+		if (c->members[i].collective_ns[c->members[i].at] == TL_COLLECTIVES_UNKNOWN)
+			return false;
+	return c->has_collectives;
+}
+
 /* The middle of what the others spend in collectives of the step at hand. */
 static double middle_of_others(struct comparing *c, size_t late)
 {
@@ -216,6 +152,7 @@ static void find_late(struct comparing *c, struct tl_rank_step *step)
 {
 	size_t late = 0, least_count = 0;
 
+	c->known_count++;
 	step->has_collectives = true;
 	step->least_ns = INT64_MAX;
 	step->most_ns = 0;
@@ -231,7 +168,6 @@ static void find_late(struct comparing *c, struct tl_rank_step *step)
 		least_count += ns == step->least_ns;
 		step->most_ns = ns > step->most_ns ? ns : step->most_ns;
 	}
-	step->late_rank = -1;
 	if (least_count == 1) {
 		step->late_rank = c->members[late].rank;
 		step->late_ns = llround(middle_of_others(c, late)) - step->least_ns;
@@ -283,7 +219,8 @@ static int add_step(struct comparing *c, size_t *capacity, struct tl_error *err)
 	step->fastest_rank = is_tied(c, fastest) ? -1 : c->members[fastest].rank;
 	step->fastest_ns = step_of(c, &c->members[fastest])->duration_ns;
 	c->out->ranks[slowest].slowest_count += step->slowest_rank >= 0;
-	if (c->has_collectives)
+	step->late_rank = -1;
+	if (knows_collectives(c))
 		find_late(c, step);
 	return TL_OK;
 }
@@ -329,12 +266,12 @@ static int describe_ranks(struct comparing *c, struct tl_error *err)
 
 static void finish_ranks(struct comparing *c)
 {
-	double n = (double)c->out->step_count;
+	double n = (double)c->known_count;
 
 	for (size_t i = 0; i < c->count; i++) {
 		struct tl_rank *r = &c->out->ranks[i];
 
-		if (!c->has_collectives || !c->out->step_count) {
+		if (!c->known_count) {
 			r->collective_ns = r->waiting_ns = NAN;
 			continue;
 		}
@@ -347,7 +284,7 @@ static void finish_ranks(struct comparing *c)
 
 static bool is_meant(const struct tl_rank_step *step, bool only_slow)
 {
-	return step->is_slow || !only_slow;
+	return step->has_collectives && (step->is_slow || !only_slow);
 }
 
 static size_t count_late(const struct tl_ranks *r, int32_t rank, bool only_slow)
@@ -466,6 +403,19 @@ static void say_late(struct tl_text *t, const struct tl_ranks *r, const struct t
 	tl_text_printf(t, "by chance p = %.2g", late->p);
 }
 
+/* What the answer is not about. */
+static void say_left_out(struct tl_text *t, const struct comparing *c)
+{
+	size_t unknown = c->out->step_count - c->known_count;
+
+	if (c->known_count && unknown)
+		tl_text_printf(t, "; of %zu more step%s not all collectives are known", unknown,
+			       plural(unknown));
+	if (c->other_count)
+		tl_text_printf(t, "; %zu more series of these ranks %s not compared",
+			       c->other_count, c->other_count == 1 ? "is" : "are");
+}
+
 static int say(struct comparing *c, double min_change, struct tl_error *err)
 {
 	struct tl_ranks *r = c->out;
@@ -473,7 +423,7 @@ static int say(struct comparing *c, double min_change, struct tl_error *err)
 
 	if (!r->step_count) {
 		tl_text_printf(&t, "%zu ranks without a step that all of them have", r->rank_count);
-	} else if (!c->has_collectives) {
+	} else if (!c->known_count) {
 		say_slowest(&t, r);
 	} else {
 		if (r->late.is_known)
@@ -482,7 +432,7 @@ static int say(struct comparing *c, double min_change, struct tl_error *err)
 			tl_text_printf(&t,
 				       "no rank is late by %.0f %% of a step or more in most of "
 				       "%zu step%s",
-				       100 * min_change, r->step_count, plural(r->step_count));
+				       100 * min_change, c->known_count, plural(c->known_count));
 		/* said where it is something else */
 		if (r->slow_late.is_known &&
 		    (!r->late.is_known || r->slow_late.rank != r->late.rank)) {
@@ -490,6 +440,7 @@ static int say(struct comparing *c, double min_change, struct tl_error *err)
 			say_late(&t, r, &r->slow_late, "slow ");
 		}
 	}
+	say_left_out(&t, c);
 	if (!t.failed)
 		tl_printable(r->verdict, sizeof(r->verdict), t.data, t.length);
 	tl_text_release(&t);
@@ -507,7 +458,8 @@ static int compare(struct comparing *c, double min_change, struct tl_error *err)
 		return TL_NOMEM;
 	c->has_collectives = true;
 	for (size_t i = 0; i < c->count && ret == TL_OK && c->has_collectives; i++) {
-		ret = load_collectives(c, &c->members[i], err);
+		ret = tl_job_collectives(c->store, &c->steps->series[c->members[i].series],
+					 &c->members[i].collective_ns, err);
 		c->has_collectives = c->members[i].collective_ns != NULL;
 	}
 	if (ret == TL_OK)
@@ -518,7 +470,7 @@ static int compare(struct comparing *c, double min_change, struct tl_error *err)
 		return ret;
 	finish_ranks(c);
 	min_change = min_change > 0 ? min_change : 0.05;
-	if (c->has_collectives && c->out->step_count) {
+	if (c->known_count) {
 		ret = judge_late(c->out, false, min_change, &c->out->late, err);
 		if (ret == TL_OK)
 			ret = judge_late(c->out, true, min_change, &c->out->slow_late, err);

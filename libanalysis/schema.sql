@@ -488,7 +488,7 @@ CREATE TABLE log (
 -- Derived from slices and step_mark: training steps, and what is said of them.
 CREATE TABLE step (
 	step_id INTEGER PRIMARY KEY,
-	series INTEGER NOT NULL, -- one rank of one source: steps of a series follow each other
+	series INTEGER NOT NULL, -- one rank, of one source or of several that go on with its steps: they follow each other
 	source_id INTEGER NOT NULL REFERENCES source,
 	rank INTEGER,
 	thread_id INTEGER REFERENCES thread, -- that carries the step; NULL: from a log

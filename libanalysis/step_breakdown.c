@@ -486,25 +486,26 @@ static void take_told(struct tl_step_parts *p, const struct window *w, const str
 	};
 }
 
-static int tell_device(struct breaking *b, size_t series, size_t device, size_t first_part,
+static int tell_device(struct breaking *b, const struct tl_steps_part *part,
+		       const struct tl_step *steps, size_t device, size_t first_row,
 		       struct tl_error *err)
 {
-	const struct tl_steps_series *s = &b->steps->series[series];
 	struct view *v = &b->views[device];
-	struct window *windows = tl_alloc(s->count + 1, sizeof(*windows), err);
+	size_t count = part->end - part->first;
+	struct window *windows = tl_alloc(count + 1, sizeof(*windows), err);
 	int ret = windows ? TL_OK : TL_NOMEM;
 
 	if (ret == TL_OK && !v->asked)
 		ret = sort_asked(v, err);
-	for (size_t i = 0; i < s->count && ret == TL_OK; i++)
-		windows[i] = window_of(v, &s->steps[i]);
+	for (size_t i = 0; i < count && ret == TL_OK; i++)
+		windows[i] = window_of(v, &steps[part->first + i]);
 	if (ret == TL_OK)
-		sum_told(v->device, windows, s->count);
-	for (size_t i = first_part; i < b->out->count && ret == TL_OK; i++) {
+		sum_told(v->device, windows, count);
+	for (size_t i = first_row; i < b->out->count && ret == TL_OK; i++) {
 		struct tl_step_parts *p = &b->out->parts[i];
 
 		if (p->device == v->device->number)
-			take_told(p, &windows[p->step], &s->steps[p->step]);
+			take_told(p, &windows[p->step - part->first], &steps[p->step]);
 	}
 	free(windows);
 	return ret;
@@ -513,14 +514,14 @@ static int tell_device(struct breaking *b, size_t series, size_t device, size_t 
 /* ---- series ---- */
 
 /* A log goes on for longer than a trace: steps that are not wholly in it are left out. */
-static bool is_inside(const struct breaking *b, const struct tl_steps_series *s,
+static bool is_inside(const struct breaking *b, const struct tl_steps_part *part,
 		      const struct tl_step *x)
 {
 	int64_t first = INT64_MAX, last = INT64_MIN, end;
 
 	if (!x->has_ts || __builtin_add_overflow(x->ts, x->span_ns, &end))
 		return false;
-	if (s->source_id == b->source_id)
+	if (part->source_id == b->source_id)
 		return true;
 	for (size_t d = 0; d < b->work.device_count; d++) {
 		const struct view *v = &b->views[d];
@@ -533,25 +534,26 @@ static bool is_inside(const struct breaking *b, const struct tl_steps_series *s,
 	return x->ts >= first && end <= last;
 }
 
-static int break_down_series(struct breaking *b, size_t series, struct tl_error *err)
+static int break_down_part(struct breaking *b, size_t series, const struct tl_steps_part *part,
+			   struct tl_error *err)
 {
 	const struct tl_steps_series *s = &b->steps->series[series];
-	size_t first_part = b->out->count;
+	size_t first_row = b->out->count;
 	int64_t source_id;
-	int ret = tl_device_source(b->store, s, &source_id, err);
+	int ret = tl_device_source(b->store, part->source_id, s->rank, &source_id, err);
 
 	if (ret < 0 || !source_id)
 		return ret;
 	ret = take_source(b, source_id, err);
-	for (size_t i = 0; i < s->count && ret == TL_OK; i++) {
-		if (!is_inside(b, s, &s->steps[i]))
+	for (size_t i = part->first; i < part->end && ret == TL_OK; i++) {
+		if (!is_inside(b, part, &s->steps[i]))
 			continue;
 		for (size_t d = 0; d < b->work.device_count && ret == TL_OK; d++)
 			ret = add_step(b, series, i, d, err);
 	}
 	for (size_t d = 0; d < b->work.device_count && ret == TL_OK; d++)
 		if (b->work.has_told && b->work.devices[d].told_count)
-			ret = tell_device(b, series, d, first_part, err);
+			ret = tell_device(b, part, s->steps, d, first_row, err);
 	return ret;
 }
 
@@ -609,26 +611,27 @@ static int add_mark(struct breaking *b, size_t series, size_t step, struct tl_st
 	return TL_OK;
 }
 
-/* Steps of a series are in the order of their marks. */
-static int take_marks(struct breaking *b, size_t series, struct tl_error *err)
+/* Steps of a source are in the order of their marks. */
+static int take_marks(struct breaking *b, size_t series, const struct tl_steps_part *part,
+		      struct tl_error *err)
 {
 	const struct tl_steps_series *s = &b->steps->series[series];
 	struct tl_statement *st;
-	size_t step = 0;
+	size_t step = part->first;
 	int ret = tl_statement_open(&st, b->store, marks_sql, mark_columns, err);
 
 	if (ret < 0)
 		return ret;
-	tl_bind_i64(st, 1, s->source_id);
+	tl_bind_i64(st, 1, part->source_id);
 	while ((ret = tl_statement_step(st, err)) > 0) {
 		int64_t rank = tl_column_is_null(st, MARK_RANK) ? -1 : tl_column_i64(st, MARK_RANK);
 		size_t at = step;
 
 		if (rank != s->rank)
 			continue;
-		while (at < s->count && s->steps[at].number != tl_column_i64(st, MARK_NUMBER))
+		while (at < part->end && s->steps[at].number != tl_column_i64(st, MARK_NUMBER))
 			at++;
-		if (at == s->count)
+		if (at == part->end)
 			continue; /* a step without a usable duration */
 		step = at + 1;
 		ret = add_mark(b, series, at, st, err);
@@ -641,6 +644,22 @@ static int take_marks(struct breaking *b, size_t series, struct tl_error *err)
 
 /* ---- public ---- */
 
+static int break_down_series(struct breaking *b, size_t series, struct tl_error *err)
+{
+	const struct tl_steps_series *s = &b->steps->series[series];
+	int ret = TL_OK;
+
+	for (size_t i = 0; i <= s->more_count && ret == TL_OK; i++) {
+		const struct tl_steps_part part = tl_steps_part(s, i);
+		size_t before = b->out->count;
+
+		ret = break_down_part(b, series, &part, err);
+		if (ret == TL_OK && b->out->count == before)
+			ret = take_marks(b, series, &part, err);
+	}
+	return ret;
+}
+
 int tl_steps_break_down(struct tl_store *store, const struct tl_steps *steps,
 			struct tl_steps_breakdown *out, struct tl_error *err)
 {
@@ -648,13 +667,8 @@ int tl_steps_break_down(struct tl_store *store, const struct tl_steps *steps,
 	int ret = TL_OK;
 
 	memset(out, 0, sizeof(*out));
-	for (size_t i = 0; i < steps->series_count && ret == TL_OK; i++) {
-		size_t before = out->count;
-
+	for (size_t i = 0; i < steps->series_count && ret == TL_OK; i++)
 		ret = break_down_series(&b, i, err);
-		if (ret == TL_OK && out->count == before)
-			ret = take_marks(&b, i, err);
-	}
 	release_views(&b);
 	free(b.scratch);
 	if (ret == TL_OK && !out->count)

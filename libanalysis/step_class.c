@@ -112,6 +112,32 @@ static int read_spans(struct tl_statement *st, const struct tl_steps_series *s, 
 	return ret;
 }
 
+static int mark_part(struct tl_store *store, const struct tl_steps_series *s, int64_t source_id,
+		     bool *marks, struct tl_error *err)
+{
+	struct tl_statement *st;
+	int ret = tl_statement_open(
+		&st, store,
+		"SELECT a.ts AS ts, a.dur AS dur, n.text AS name FROM track k JOIN "
+		"thread t USING (thread_id) JOIN process p USING (process_id) JOIN "
+		"slice a USING (track_id) JOIN string n ON n.string_id = a.name_id "
+		"WHERE k.source_id = ?1 AND k.kind = 'thread' AND t.tid = ?2 AND "
+		"p.pid IS ?3 AND a.dur > 0 AND a.step IS NULL AND a.flags = 0 AND "
+		"a.class NOT IN (9, 11) AND " IS_CHECKPOINT,
+		"ts dur name", err);
+	if (ret < 0)
+		return ret;
+	tl_bind_i64(st, 1, source_id);
+	tl_bind_i64(st, 2, s->tid);
+	if (s->pid >= 0)
+		tl_bind_i64(st, 3, s->pid);
+	else
+		tl_bind_null(st, 3);
+	ret = read_spans(st, s, marks, err);
+	tl_statement_close(st);
+	return ret;
+}
+
 /*
  * Steps with a span that is named for a checkpoint and fills much of them. Recomputing activations is
  * called so, too, but in every step: then the name says nothing.
@@ -119,7 +145,6 @@ static int read_spans(struct tl_statement *st, const struct tl_steps_series *s, 
 static int mark_checkpoints(struct tl_store *store, const struct tl_steps_series *s, bool *marks,
 			    struct tl_error *err)
 {
-	struct tl_statement *st;
 	int64_t any = 0;
 	size_t marked = 0;
 	int ret = TL_OK;
@@ -130,24 +155,8 @@ static int mark_checkpoints(struct tl_store *store, const struct tl_steps_series
 				     &any, err);
 	if (ret < 0 || !any)
 		return ret;
-	ret = tl_statement_open(&st, store,
-				"SELECT a.ts AS ts, a.dur AS dur, n.text AS name FROM track k JOIN "
-				"thread t USING (thread_id) JOIN process p USING (process_id) JOIN "
-				"slice a USING (track_id) JOIN string n ON n.string_id = a.name_id "
-				"WHERE k.source_id = ?1 AND k.kind = 'thread' AND t.tid = ?2 AND "
-				"p.pid IS ?3 AND a.dur > 0 AND a.step IS NULL AND a.flags = 0 AND "
-				"a.class NOT IN (9, 11) AND " IS_CHECKPOINT,
-				"ts dur name", err);
-	if (ret < 0)
-		return ret;
-	tl_bind_i64(st, 1, s->source_id);
-	tl_bind_i64(st, 2, s->tid);
-	if (s->pid >= 0)
-		tl_bind_i64(st, 3, s->pid);
-	else
-		tl_bind_null(st, 3);
-	ret = read_spans(st, s, marks, err);
-	tl_statement_close(st);
+	for (size_t i = 0; i <= s->more_count && ret >= 0; i++)
+		ret = mark_part(store, s, tl_steps_part(s, i).source_id, marks, err);
 	for (size_t i = 0; i < s->count; i++)
 		marked += marks[i];
 	if (2 * marked >= s->count)

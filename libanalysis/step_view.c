@@ -171,10 +171,14 @@ static int choose_series(struct tl_step_view *view, const struct tl_view_options
 	int best = -1;
 	int ret = tl_statement_open(
 		&st, view->store,
-		"SELECT e.series AS series, e.source_id AS source, e.rank AS rank, "
-		"max(e.thread_id) AS thread, count(e.ts) AS timed, count(*) AS steps, "
-		"total(e.class = 'slow' OR (?1 AND e.class = 'spike')) AS slow, total(e.class = 'good') AS good, s.path AS path "
-		"FROM step e JOIN source s USING (source_id) GROUP BY e.series ORDER BY e.series",
+		"SELECT e.series AS series, f.source_id AS source, e.rank AS rank, "
+		"f.thread_id AS thread, count(e.ts) AS timed, count(*) AS steps, "
+		"total(e.class = 'slow' OR (?1 AND e.class = 'spike')) AS slow, "
+		"total(e.class = 'good') AS good, s.path || CASE count(DISTINCT e.source_id) WHEN 1 "
+		"THEN '' ELSE ' and ' || (count(DISTINCT e.source_id) - 1) || ' more' END AS path "
+		"FROM step e JOIN (SELECT series, source_id, thread_id, min(position) FROM step "
+		"GROUP BY series) f ON f.series = e.series JOIN source s ON s.source_id = f.source_id GROUP BY e.series "
+		"ORDER BY e.series",
 		"series source rank thread timed steps slow good path", err);
 
 	if (ret == TL_OK)
@@ -348,13 +352,57 @@ static int choose_main(struct tl_step_view *view, struct tl_error *err)
 			   err);
 }
 
+/* Files of one profiler may each have made a thread of the one that they tell of. */
+static int count_own(struct tl_step_view *view, int64_t *count, struct tl_error *err)
+{
+	struct tl_statement *st;
+	int ret = tl_statement_open(
+		&st, view->store,
+		"SELECT count(DISTINCT thread_id) AS threads FROM step WHERE series = ?", "threads",
+		err);
+
+	if (ret < 0)
+		return ret;
+	tl_bind_i64(st, 1, view->series);
+	ret = tl_statement_step(st, err);
+	*count = ret > 0 ? tl_column_i64(st, 0) : 0;
+	tl_statement_close(st);
+	return ret < 0 ? ret : TL_OK;
+}
+
+/* Of these, the one that other recordings are of. */
+static int choose_own(struct tl_step_view *view, struct tl_error *err)
+{
+	struct tl_statement *st;
+	int64_t thread_id = view->thread_id, count;
+	int ret = count_own(view, &count, err);
+
+	if (ret == TL_OK && count > 1) {
+		ret = tl_statement_open(
+			&st, view->store,
+			CANDIDATES "WHERE t.thread_id IN (SELECT thread_id FROM step WHERE "
+				   "series = ?2) ORDER BY weight DESC, t.thread_id <> ?3 LIMIT 1",
+			"thread tid name weight", err);
+		if (ret < 0)
+			return ret;
+		tl_bind_i64(st, 1, view->source_id);
+		tl_bind_i64(st, 2, view->series);
+		tl_bind_i64(st, 3, view->thread_id);
+		ret = tl_statement_step(st, err);
+		if (ret > 0)
+			thread_id = tl_column_i64(st, C_THREAD);
+		tl_statement_close(st);
+	}
+	return ret < 0 ? ret : take_thread(view, thread_id, "the steps are spans of it", err);
+}
+
 static int choose_thread(struct tl_step_view *view, const struct tl_view_options *opt,
 			 struct tl_error *err)
 {
 	if (opt->thread)
 		return choose_asked(view, opt->thread, err);
 	if (view->thread_id)
-		return take_thread(view, view->thread_id, "the steps are spans of it", err);
+		return choose_own(view, err);
 	return choose_main(view, err);
 }
 
@@ -550,6 +598,7 @@ int tl_step_view_load(struct tl_step_view *view, struct tl_store *store,
 void tl_step_view_release(struct tl_step_view *view)
 {
 	free(view->steps);
+	free(view->joined);
 	free(view->states);
 	free(view->runs);
 	free(view->calls);

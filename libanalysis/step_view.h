@@ -133,8 +133,6 @@ struct tl_view_kernel { /* work of an accelerator, by begin */
 #define TL_VIEW_DAEMONS	       4096u /* switches of khugepaged and the like would be seen */
 #define TL_VIEW_KERNEL_SYMBOLS 8192u /* frames of the kernel have names */
 
-#define TL_VIEW_SOURCE_MAX 8 /* of steps, states, calls, spans, samples, memory management */
-
 struct tl_step_view {
 	struct tl_store *store;
 	struct tl_view_step *steps; /* in order of time, without overlap */
@@ -150,7 +148,7 @@ struct tl_step_view {
 	int64_t series, source_id;
 	int32_t rank;		 /* -1 unknown */
 	size_t other_rank_count; /* that have steps, too */
-	const char *step_source; /* path of it */
+	const char *step_source; /* path of it, and how many more there are */
 
 	int64_t thread_id, pid, tid;
 	const char *thread_name, *thread_why; /* never NULL */
@@ -180,8 +178,8 @@ struct tl_step_view {
 	struct tl_view_thread *threads;
 	size_t thread_count;
 	/* The sources whose times are laid beside each other: ask tl_clock_join what that is worth. */
-	int64_t joined[TL_VIEW_SOURCE_MAX];
-	size_t joined_count;
+	int64_t *joined; /* first those of the steps, own_count of them */
+	size_t joined_count, joined_capacity, own_count;
 
 	struct tl_interner texts;
 	struct tl_arena arena;

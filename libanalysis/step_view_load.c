@@ -37,14 +37,37 @@ static int intern_column(struct tl_step_view *view, struct tl_statement *st, int
 
 /* ---- sources ---- */
 
-static void join_source(struct tl_step_view *view, int64_t source_id)
+static int join_source(struct tl_step_view *view, int64_t source_id, struct tl_error *err)
 {
-	size_t i = 0;
+	int ret;
 
-	while (i < view->joined_count && view->joined[i] != source_id)
-		i++;
-	if (i == view->joined_count && i < TL_VIEW_SOURCE_MAX)
+	for (size_t i = 0; i < view->joined_count; i++)
+		if (view->joined[i] == source_id)
+			return TL_OK;
+	ret = tl_grow(&view->joined, &view->joined_capacity, view->joined_count + 1, err);
+	if (ret == TL_OK)
 		view->joined[view->joined_count++] = source_id;
+	return ret;
+}
+
+/* The cycles of a profiler are a source each. */
+static int join_own_sources(struct tl_step_view *view, struct tl_error *err)
+{
+	struct tl_statement *st;
+	int ret =
+		tl_statement_open(&st, view->store,
+				  "SELECT source_id FROM step WHERE series = ? GROUP BY source_id "
+				  "ORDER BY min(position)",
+				  "source_id", err);
+
+	if (ret < 0)
+		return ret;
+	tl_bind_i64(st, 1, view->series);
+	while (ret >= 0 && (ret = tl_statement_step(st, err)) > 0)
+		ret = join_source(view, tl_column_i64(st, 0), err);
+	tl_statement_close(st);
+	view->own_count = view->joined_count;
+	return ret;
 }
 
 /* The best source of several: the first row's first column, 0 if there is none. */
@@ -62,8 +85,8 @@ static int best_source(struct tl_step_view *view, const char *sql, int64_t *sour
 	if (ret > 0)
 		*source_id = tl_column_i64(st, 0);
 	tl_statement_close(st);
-	if (*source_id)
-		join_source(view, *source_id);
+	if (ret > 0)
+		ret = join_source(view, *source_id, err);
 	return ret < 0 ? ret : TL_OK;
 }
 
@@ -156,15 +179,15 @@ int tl_view_load_states(struct tl_step_view *view, struct tl_error *err)
 {
 	struct tl_statement *st = NULL;
 	size_t capacity = 0;
-	int64_t source;
-	int ret;
+	int64_t source = 0;
+	int ret = join_own_sources(view, err);
 
-	join_source(view, view->source_id);
-	ret = best_source(view,
-			  "SELECT source_id AS source FROM thread_state WHERE thread_id = ? "
-			  "GROUP BY source_id ORDER BY count(*) DESC, source_id LIMIT 1",
-			  &source, err);
-
+	if (ret == TL_OK)
+		ret = best_source(
+			view,
+			"SELECT source_id AS source FROM thread_state WHERE thread_id = ? "
+			"GROUP BY source_id ORDER BY count(*) DESC, source_id LIMIT 1",
+			&source, err);
 	if (ret < 0 || !source)
 		return ret;
 	view->main_source_id = source;
@@ -427,27 +450,56 @@ static int compare_ops(const void *a, const void *b)
 	return (x->end_ns < y->end_ns) - (x->end_ns > y->end_ns);
 }
 
+#define HAS_OPS                                                                              \
+	"k.kind = 'thread' AND EXISTS (SELECT 1 FROM slice a WHERE a.track_id = k.track_id " \
+	"AND a.step IS NULL AND a.dur > 0)"
+
+/* The files of a profiler may each have made a thread of the one that carries the steps. */
+#define OWN                                                                                    \
+	"k.source_id IN (SELECT source_id FROM step WHERE series = ?4) AND (k.thread_id = ?1 " \
+	"OR (?1 IN (SELECT thread_id FROM step WHERE series = ?4) AND k.thread_id IN (SELECT " \
+	"thread_id FROM step WHERE series = ?4)))"
+
+/* Do the sources of the steps tell of the thread? They are joined already. */
+static int own_ops(struct tl_step_view *view, int64_t *own, struct tl_error *err)
+{
+	struct tl_statement *st;
+	int ret = tl_statement_open(
+		&st, view->store,
+		"SELECT 1 AS own FROM track k WHERE " OWN " AND " HAS_OPS " LIMIT 1", "own", err);
+
+	if (ret < 0)
+		return ret;
+	tl_bind_i64(st, 1, view->thread_id);
+	tl_bind_i64(st, 4, view->series);
+	ret = tl_statement_step(st, err);
+	*own = ret > 0;
+	tl_statement_close(st);
+	return ret < 0 ? ret : TL_OK;
+}
+
 /* Python's frames cover everything, and say nothing that the operators do not say better. */
 int tl_view_load_ops(struct tl_step_view *view, struct tl_error *err)
 {
 	struct tl_statement *st;
 	size_t capacity = 0;
-	int64_t source;
-	int ret =
-		best_source(view,
-			    "SELECT k.source_id AS source FROM track k WHERE k.thread_id = ? AND "
-			    "k.kind = 'thread' AND EXISTS (SELECT 1 FROM slice a WHERE a.track_id "
-			    "= k.track_id AND a.step IS NULL AND a.dur > 0) ORDER BY k.source_id "
-			    "LIMIT 1",
-			    &source, err);
+	int64_t source = 0, own = 0;
+	int ret = own_ops(view, &own, err);
 
-	if (ret < 0 || !source)
+	if (ret == TL_OK && !own)
+		ret = best_source(
+			view,
+			"SELECT k.source_id AS source FROM track k WHERE k.thread_id = ?1 "
+			"AND " HAS_OPS " ORDER BY k.source_id LIMIT 1",
+			&source, err);
+	if (ret < 0 || (!own && !source))
 		return ret;
 	ret = tl_statement_open(
 		&st, view->store,
 		"SELECT a.ts AS ts, a.dur AS dur, n.text AS name, a.class AS class FROM track k "
 		"JOIN slice a USING (track_id) JOIN string n ON n.string_id = a.name_id WHERE "
-		"k.thread_id = ?1 AND k.source_id = ?2 AND a.ts < ?3 AND a.dur > 0 AND a.step IS "
+		"CASE WHEN ?5 THEN " OWN
+		" ELSE k.thread_id = ?1 AND k.source_id = ?2 END AND a.ts < ?3 AND a.dur > 0 AND a.step IS "
 		"NULL AND a.flags = 0 AND a.class NOT IN (9, 11)",
 		"ts dur name class", err);
 	if (ret < 0)
@@ -455,6 +507,8 @@ int tl_view_load_ops(struct tl_step_view *view, struct tl_error *err)
 	tl_bind_i64(st, 1, view->thread_id);
 	tl_bind_i64(st, 2, source);
 	tl_bind_i64(st, 3, last_ns(view));
+	tl_bind_i64(st, 4, view->series);
+	tl_bind_i64(st, 5, own);
 	while ((ret = tl_statement_step(st, err)) > 0) {
 		struct tl_view_op op = { .begin_ns = tl_column_i64(st, OP_TS),
 					 .class_ = (uint8_t)tl_column_i64(st, OP_CLASS) };
@@ -616,7 +670,7 @@ int tl_view_load_samples(struct tl_step_view *view, struct tl_error *err)
 	int ret = entries ? choose_event(view, &event, err) : TL_NOMEM;
 
 	if (ret == TL_OK && event.event_id)
-		join_source(view, event.source_id);
+		ret = join_source(view, event.source_id, err);
 	if (ret == TL_OK && event.event_id)
 		ret = load_sums(view, event.event_id, &sums, err);
 	if (ret == TL_OK && event.event_id)

@@ -191,7 +191,8 @@ static int compare_launches(const void *a, const void *b)
 	return (x->ts > y->ts) - (x->ts < y->ts);
 }
 
-static int load_launches(struct tl_step_view *view, struct launches *l, struct tl_error *err)
+static int load_launches(struct tl_step_view *view, int64_t source_id, struct launches *l,
+			 struct tl_error *err)
 {
 	struct tl_statement *st;
 	int ret = tl_statement_open(
@@ -203,7 +204,7 @@ static int load_launches(struct tl_step_view *view, struct launches *l, struct t
 
 	if (ret < 0)
 		return ret;
-	tl_bind_i64(st, 1, view->source_id);
+	tl_bind_i64(st, 1, source_id);
 	while ((ret = tl_statement_step(st, err)) > 0) {
 		ret = tl_grow(&l->items, &l->capacity, l->count + 1, err);
 		if (ret < 0)
@@ -236,10 +237,10 @@ static int compare_kernels(const void *a, const void *b)
 
 enum { K_TS, K_DUR, K_CORRELATION };
 
-static int load_kernels(struct tl_step_view *view, const struct launches *l, struct tl_error *err)
+static int load_kernels(struct tl_step_view *view, int64_t source_id, const struct launches *l,
+			size_t *capacity, struct tl_error *err)
 {
 	struct tl_statement *st;
-	size_t capacity = 0;
 	int ret = tl_statement_open(
 		&st, view->store,
 		"SELECT a.ts AS ts, a.dur AS dur, a.correlation AS correlation FROM track k JOIN "
@@ -250,7 +251,7 @@ static int load_kernels(struct tl_step_view *view, const struct launches *l, str
 	if (ret < 0)
 		return ret;
 	bind_span(view, st, 1);
-	tl_bind_i64(st, 3, view->source_id);
+	tl_bind_i64(st, 3, source_id);
 	while ((ret = tl_statement_step(st, err)) > 0) {
 		struct tl_view_kernel k = { .begin_ns = tl_column_i64(st, K_TS),
 					    .launch_ns = INT64_MIN };
@@ -258,7 +259,7 @@ static int load_kernels(struct tl_step_view *view, const struct launches *l, str
 		k.end_ns = k.begin_ns + tl_column_i64(st, K_DUR);
 		if (!tl_column_is_null(st, K_CORRELATION))
 			k.launch_ns = find_launch(l, tl_column_i64(st, K_CORRELATION));
-		ret = tl_grow(&view->kernels, &capacity, view->kernel_count + 1, err);
+		ret = tl_grow(&view->kernels, capacity, view->kernel_count + 1, err);
 		if (ret < 0)
 			break;
 		view->kernels[view->kernel_count++] = k;
@@ -269,17 +270,22 @@ static int load_kernels(struct tl_step_view *view, const struct launches *l, str
 
 int tl_view_load_device(struct tl_step_view *view, struct tl_error *err)
 {
-	struct launches l = { 0 };
+	size_t capacity = 0;
 	int64_t tracks;
 	int ret = tl_store_value(view->store, "SELECT 1 FROM track WHERE kind = 'device' LIMIT 1",
 				 0, &tracks, err);
 
 	if (ret < 0 || !tracks)
 		return ret;
-	ret = load_launches(view, &l, err);
-	if (ret == TL_OK)
-		ret = load_kernels(view, &l, err);
-	free(l.items);
+	/* what correlates a launch with a kernel is of one source */
+	for (size_t i = 0; i < view->own_count && ret == TL_OK; i++) {
+		struct launches l = { 0 };
+
+		ret = load_launches(view, view->joined[i], &l, err);
+		if (ret == TL_OK)
+			ret = load_kernels(view, view->joined[i], &l, &capacity, err);
+		free(l.items);
+	}
 	if (view->kernel_count) {
 		view->has |= TL_VIEW_DEVICE;
 		qsort(view->kernels, view->kernel_count, sizeof(*view->kernels), compare_kernels);

@@ -66,14 +66,20 @@ int tl_steps_load(struct tl_store *store, const struct tl_steps_options *opt, st
 	return ret;
 }
 
+void tl_steps_series_release(struct tl_steps_series *series)
+{
+	free(series->steps);
+	free(series->more);
+	free(series->phases);
+	free(series->episodes);
+	free(series->pauses);
+	memset(series, 0, sizeof(*series));
+}
+
 void tl_steps_release(struct tl_steps *steps)
 {
-	for (size_t i = 0; i < steps->series_count; i++) {
-		free(steps->series[i].steps);
-		free(steps->series[i].phases);
-		free(steps->series[i].episodes);
-		free(steps->series[i].pauses);
-	}
+	for (size_t i = 0; i < steps->series_count; i++)
+		tl_steps_series_release(&steps->series[i]);
 	free(steps->series);
 	if (steps->memory) {
 		tl_arena_release(steps->memory);
@@ -128,13 +134,15 @@ static int store_steps(struct tl_store *store, const struct tl_steps_series *s, 
 		       int64_t first_phase, struct tl_error *err)
 {
 	struct tl_statement *st;
-	size_t phase = 0;
+	struct tl_steps_part part = tl_steps_part(s, 0);
+	size_t phase = 0, parts = 1;
 	int ret = tl_statement_open(
 		&st, store,
 		"INSERT INTO step(series, source_id, rank, thread_id, position, number, ts, dur, "
 		"step_count, phase_id, class) VALUES(?1, ?2, ?3, (SELECT thread_id FROM thread t JOIN process p "
 		"USING (process_id) JOIN source s ON s.host_id = p.host_id WHERE s.source_id = ?2 AND "
-		"t.tid = ?4 AND (p.pid IS ?5 OR p.pid IS NULL) ORDER BY thread_id LIMIT 1), ?6, ?7, ?8, "
+		"t.tid = ?4 AND (p.pid IS ?5 OR p.pid IS NULL) ORDER BY EXISTS (SELECT 1 FROM track k "
+		"WHERE k.source_id = ?2 AND k.thread_id = t.thread_id) DESC, thread_id LIMIT 1), ?6, ?7, ?8, "
 		"?9, ?10, ?11, ?12)",
 		NULL, err);
 
@@ -143,8 +151,10 @@ static int store_steps(struct tl_store *store, const struct tl_steps_series *s, 
 
 		while (phase + 1 < s->phase_count && s->phases[phase].last < i)
 			phase++;
+		if (i == part.end)
+			part = tl_steps_part(s, parts++);
 		tl_bind_i64(st, 1, series);
-		tl_bind_i64(st, 2, s->source_id);
+		tl_bind_i64(st, 2, part.source_id);
 		bind_id(st, 3, s->rank, s->rank >= 0);
 		bind_id(st, 4, s->tid, s->tid >= 0);
 		bind_id(st, 5, s->pid, s->pid >= 0);

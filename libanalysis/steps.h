@@ -8,6 +8,25 @@
 #include "memory.h"
 #include "store.h"
 
+/* What tells whether one series of rows goes on in another one: all rows, usable or not. */
+struct tl_steps_extent {
+	int64_t host_id;
+	const char *importer;
+	int64_t first_number, last_number; /* of the first and the last row */
+	int64_t least_number, most_number; /* of all steps that the rows stand for */
+	int64_t first_ts, last_ts,
+		end_ts;	       /* least and greatest begin, and end, of rows with times */
+	bool has_ts, is_timed; /* some rows have times; all usable ones have */
+};
+
+/*
+ * Makes one of series that follow each other in numbers and times: cycles of a profiler, rotated
+ * logs. `extents` are of the series, in their order (steps_join.c).
+ */
+int tl_steps_join(struct tl_steps *steps, const struct tl_steps_extent *extents,
+		  struct tl_error *err);
+void tl_steps_series_release(struct tl_steps_series *series);
+
 /* Adds the series that opt asks for to *out, with names in the arena (steps_load.c). */
 int tl_steps_load_rows(struct tl_store *store, const struct tl_steps_options *opt,
 		       struct tl_arena *arena, struct tl_steps *out, struct tl_error *err);

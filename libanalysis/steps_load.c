@@ -1,6 +1,6 @@
 /*
- * steps_load.c - rows that are steps, of profilers and of logs, into a series for each rank of each source.
- * Judges nothing.
+ * steps_load.c - rows that are steps, of profilers and of logs, into a series for each rank of each source;
+ * which of them go on in another source, steps_join.c knows. Judges nothing.
  */
 #include "steps.h"
 
@@ -18,7 +18,8 @@ struct loading {
 	const struct tl_steps_options *opt;
 	/* the series being filled, and what tells the next one from it */
 	struct tl_steps_series *series;
-	size_t step_capacity;
+	struct tl_steps_extent *extents; /* one a series */
+	size_t step_capacity, extent_capacity;
 	int64_t source_id, track_id;
 	int32_t rank;
 };
@@ -52,17 +53,20 @@ enum step_column {
 	COL_PATH,
 	COL_PID,
 	COL_TID,
-	COL_THREAD
+	COL_THREAD,
+	COL_HOST,
+	COL_IMPORTER
 };
 
 static const char step_columns[] =
-	"source track rank number ts dur step_count suspect path pid tid thread";
+	"source track rank number ts dur step_count suspect path pid tid thread host importer";
 
 /* `number`: what stands for the step's number. */
 #define FROM_SLICES(number)                                                                               \
 	"SELECT k.source_id AS source, a.track_id AS track, s.rank AS rank, " number                      \
 	" AS number, a.ts AS ts, a.dur AS dur, 1 AS step_count, a.flags & 2 AS suspect, s.path AS path, " \
-	"p.pid AS pid, t.tid AS tid, n.text AS thread FROM slice a JOIN track k USING "                   \
+	"p.pid AS pid, t.tid AS tid, n.text AS thread, s.host_id AS host, s.importer AS importer "        \
+	"FROM slice a JOIN track k USING "                                                                \
 	"(track_id) JOIN source s USING (source_id) LEFT JOIN thread t USING (thread_id) "                \
 	"LEFT JOIN process p USING (process_id) LEFT JOIN string n ON n.string_id = t.name_id "
 
@@ -73,8 +77,8 @@ static const char known_steps_sql[] =
 static const char marks_sql[] =
 	"SELECT m.source_id AS source, 0 AS track, m.rank AS rank, m.number AS number, m.ts AS ts, "
 	"coalesce(m.dur, lead(m.ts) OVER (PARTITION BY m.source_id, m.rank ORDER BY m.rowid) - m.ts) "
-	"AS dur, m.step_count AS step_count, 0 AS suspect, s.path AS path, NULL AS pid, NULL AS tid, NULL AS thread "
-	"FROM step_mark m JOIN source s USING (source_id) ORDER BY source, rank, m.rowid";
+	"AS dur, m.step_count AS step_count, 0 AS suspect, s.path AS path, NULL AS pid, NULL AS tid, NULL AS thread, "
+	"s.host_id AS host, s.importer AS importer FROM step_mark m JOIN source s USING (source_id) ORDER BY source, rank, m.rowid";
 
 static bool same_series(const struct loading *l, int64_t source, int64_t track, int32_t rank)
 {
@@ -90,8 +94,14 @@ static int new_series(struct loading *l, struct tl_statement *st, const char *or
 	bool failed = false;
 	int ret = tl_grow(&out->series, &capacity, out->series_count + 1, err);
 
+	if (ret == TL_OK)
+		ret = tl_grow(&l->extents, &l->extent_capacity, out->series_count + 1, err);
 	if (ret < 0)
 		return ret;
+	l->extents[out->series_count] = (struct tl_steps_extent) {
+		.host_id = tl_column_i64(st, COL_HOST),
+		.importer = copy_column(l, st, COL_IMPORTER, &failed),
+	};
 	s = &out->series[out->series_count++];
 	memset(s, 0, sizeof(*s));
 	s->source_id = tl_column_i64(st, COL_SOURCE);
@@ -109,11 +119,41 @@ static int new_series(struct loading *l, struct tl_statement *st, const char *or
 	return failed ? no_memory(err) : TL_OK;
 }
 
-static int add_step(struct loading *l, struct tl_statement *st, const char *origin, int64_t number,
-		    struct tl_error *err)
+/* Rows without a usable duration tell, too, how far the source goes. */
+static void extend(struct tl_steps_extent *x, struct tl_statement *st, const struct tl_step *row,
+		   bool is_first)
+{
+	int64_t dur = tl_column_i64(st, COL_DUR), first = tl_step_first(row), end;
+
+	if (is_first)
+		x->first_number = x->least_number = x->most_number = row->number;
+	x->last_number = row->number;
+	x->least_number = first < x->least_number ? first : x->least_number;
+	x->most_number = row->number > x->most_number ? row->number : x->most_number;
+	if (!row->has_ts)
+		return;
+	if (__builtin_add_overflow(row->ts, dur > 0 ? dur : 0, &end))
+		end = INT64_MAX;
+	if (!x->has_ts) {
+		x->first_ts = x->last_ts = row->ts;
+		x->end_ts = end;
+	}
+	x->has_ts = true;
+	x->first_ts = row->ts < x->first_ts ? row->ts : x->first_ts;
+	x->last_ts = row->ts > x->last_ts ? row->ts : x->last_ts;
+	x->end_ts = end > x->end_ts ? end : x->end_ts;
+}
+
+/* `number` NULL: the row has none but its place. */
+static int add_step(struct loading *l, struct tl_statement *st, const char *origin,
+		    const int64_t *number, struct tl_error *err)
 {
 	int32_t rank = tl_column_is_null(st, COL_RANK) ? -1 : (int32_t)tl_column_i64(st, COL_RANK);
-	struct tl_step *step;
+	int64_t span = tl_column_i64(st, COL_DUR), count = tl_column_i64(st, COL_COUNT);
+	struct tl_step step = { .has_ts = !tl_column_is_null(st, COL_TS),
+				.ts = tl_column_i64(st, COL_TS),
+				.count = count > 1 ? count : 1 };
+	struct tl_steps_extent *extent;
 	int ret = TL_OK;
 
 	if (l->opt->has_rank && rank != l->opt->rank)
@@ -122,23 +162,21 @@ static int add_step(struct loading *l, struct tl_statement *st, const char *orig
 		ret = new_series(l, st, origin, err);
 	if (ret < 0)
 		return ret;
-	if (tl_column_i64(st, COL_DUR) <= 0 || tl_column_i64(st, COL_SUSPECT)) {
+	step.number = number ? *number : (int64_t)l->series->count;
+	extent = &l->extents[l->out->series_count - 1];
+	extend(extent, st, &step, !l->series->count && !l->series->left_out);
+	if (span <= 0 || tl_column_i64(st, COL_SUSPECT)) {
 		l->series->left_out++;
 		return TL_OK;
 	}
 	ret = tl_grow(&l->series->steps, &l->step_capacity, l->series->count + 1, err);
 	if (ret < 0)
 		return ret;
-	step = &l->series->steps[l->series->count++];
-	step->number = number;
-	step->has_ts = !tl_column_is_null(st, COL_TS);
-	step->ts = tl_column_i64(st, COL_TS);
-	step->span_ns = tl_column_i64(st, COL_DUR);
-	step->count = tl_column_i64(st, COL_COUNT) > 1 ? tl_column_i64(st, COL_COUNT) : 1;
-	step->duration_ns =
-		step->span_ns / step->count + (step->span_ns % step->count * 2 >= step->count);
-	step->duration_ns = step->duration_ns > 0 ? step->duration_ns : 1;
-	step->phase = step->class_ = NULL;
+	extent->is_timed = step.has_ts && (extent->is_timed || !l->series->count);
+	step.span_ns = span;
+	step.duration_ns = span / step.count + (span % step.count * 2 >= step.count);
+	step.duration_ns = step.duration_ns > 0 ? step.duration_ns : 1;
+	l->series->steps[l->series->count++] = step;
 	return TL_OK;
 }
 
@@ -148,8 +186,11 @@ static int load_rows(struct loading *l, const char *sql, const char *origin, str
 	int ret = tl_statement_open(&st, l->store, sql, step_columns, err);
 
 	l->series = NULL;
-	while (ret >= 0 && (ret = tl_statement_step(st, err)) > 0)
-		ret = add_step(l, st, origin, tl_column_i64(st, COL_NUMBER), err);
+	while (ret >= 0 && (ret = tl_statement_step(st, err)) > 0) {
+		const int64_t number = tl_column_i64(st, COL_NUMBER);
+
+		ret = add_step(l, st, origin, &number, err);
+	}
 	tl_statement_close(st);
 	return ret;
 }
@@ -234,13 +275,8 @@ static int load_named(struct loading *l, struct pattern *p, struct tl_error *err
 	while (ret >= 0 && (ret = tl_statement_step(st, err)) > 0) {
 		const struct named *n = find_name(p, tl_column_i64(st, COL_NUMBER));
 
-		if (!n)
-			continue;
-		ret = add_step(l, st, "profiler",
-			       n->has_number ? n->number
-			       : l->series   ? (int64_t)l->series->count
-					     : 0,
-			       err);
+		if (n)
+			ret = add_step(l, st, "profiler", n->has_number ? &n->number : NULL, err);
 	}
 	tl_statement_close(st);
 	return ret;
@@ -268,9 +304,13 @@ int tl_steps_load_rows(struct tl_store *store, const struct tl_steps_options *op
 	int ret;
 
 	if (opt->name_pattern)
-		return load_by_pattern(&l, err);
-	ret = load_rows(&l, known_steps_sql, "profiler", err);
-	if (ret == TL_OK)
+		ret = load_by_pattern(&l, err);
+	else
+		ret = load_rows(&l, known_steps_sql, "profiler", err);
+	if (ret == TL_OK && !opt->name_pattern)
 		ret = load_rows(&l, marks_sql, "log", err);
+	if (ret == TL_OK)
+		ret = tl_steps_join(out, l.extents, err);
+	free(l.extents);
 	return ret;
 }

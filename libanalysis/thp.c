@@ -604,16 +604,15 @@ static void release_work(struct tl_thp_work *w)
 	tl_step_view_release(&w->view);
 }
 
-#define SOURCE_LIMIT 8
-
-/* The sources that tell of the thread, beside that of the steps. */
-static int find_sources(struct tl_thp_work *w, int64_t *sources, size_t *count,
+/* The sources of the steps, and those that tell of the thread. */
+static int find_sources(struct tl_thp_work *w, int64_t **sources, size_t *count,
 			struct tl_error *err)
 {
+	size_t capacity = 0;
 	struct tl_statement *st;
 	int ret = tl_statement_open(
 		&st, w->store,
-		"SELECT ?2 AS source UNION SELECT * FROM (SELECT source_id FROM thread_state WHERE "
+		"SELECT source_id AS source FROM step WHERE series = ?2 UNION SELECT * FROM (SELECT source_id FROM thread_state WHERE "
 		"thread_id = ?1 ORDER BY ts LIMIT 1) UNION SELECT e.source_id FROM stack_sum z JOIN "
 		"event e USING (event_id) WHERE "
 		"z.thread_id = ?1 UNION SELECT source_id FROM call_block WHERE thread_id = ?1 AND "
@@ -624,9 +623,12 @@ static int find_sources(struct tl_thp_work *w, int64_t *sources, size_t *count,
 	if (ret < 0)
 		return ret;
 	tl_bind_i64(st, 1, w->view.thread_id);
-	tl_bind_i64(st, 2, w->view.source_id);
-	while (*count < SOURCE_LIMIT && (ret = tl_statement_step(st, err)) > 0)
-		sources[(*count)++] = tl_column_i64(st, 0);
+	tl_bind_i64(st, 2, w->view.series);
+	while (ret >= 0 && (ret = tl_statement_step(st, err)) > 0) {
+		ret = tl_grow(sources, &capacity, *count + 1, err);
+		if (ret == TL_OK)
+			(*sources)[(*count)++] = tl_column_i64(st, 0);
+	}
 	tl_statement_close(st);
 	return ret < 0 ? ret : TL_OK;
 }
@@ -635,15 +637,16 @@ static int find_sources(struct tl_thp_work *w, int64_t *sources, size_t *count,
 static int check_clocks(struct tl_thp_work *w, struct tl_error *err)
 {
 	double excess = tl_thp_mean(w, w->duration, TL_THP_ROLE_SLOW) - w->model.baseline;
-	int64_t sources[SOURCE_LIMIT];
+	int64_t *sources = NULL;
 	struct tl_clock_join join;
 	size_t count;
-	int ret = find_sources(w, sources, &count, err);
+	int ret = find_sources(w, &sources, &count, err);
 
 	if (ret == TL_OK)
 		ret = tl_clock_join(w->store, sources, count,
 				    w->model.slow_count && excess > 1 ? (int64_t)excess : 0, &join,
 				    err);
+	free(sources);
 	if (ret < 0)
 		return ret;
 	if (!join.is_allowed)
