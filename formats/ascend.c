@@ -196,21 +196,29 @@ static bool has(const uint8_t *head, size_t len, const char *text)
 	return len && memmem(head, len, text, strlen(text)) != NULL;
 }
 
-/* An array whose times are strings of Unix time, or that names the layers. */
+/*
+ * An array, or what tools make of it, an object with the events only, whose times are strings of Unix time, or
+ * that names the layers.
+ */
 static int ascend_probe(const uint8_t *head, size_t len)
 {
+	/* the last two are names that others use in their objects, too */
 	static const char *const layers[] = { "\"CANN\"",
 					      "\"Ascend Hardware\"",
 					      "\"Overlap Analysis\"",
 					      "\"OS Runtime API\"",
-					      "\"NPU\"",
 					      "\"AI Core Freq\"",
+					      "\"NPU\"",
 					      "\"HCCL\"" };
-	size_t first = trace_probe_start(head, len);
+	size_t first = trace_probe_start(head, len), count = sizeof(layers) / sizeof(layers[0]);
+	bool is_object = first < len && head[first] == '{';
 
-	if (first == len || head[first] != '[' || !trace_probe_has_events(head, len))
+	if (first == len || (head[first] != '[' && !is_object) ||
+	    !trace_probe_has_events(head, len))
 		return 0;
-	for (size_t i = 0; i < sizeof(layers) / sizeof(layers[0]); i++)
+	if (is_object && has(head, len, "\"schemaVersion\"")) /* PyTorch's own */
+		return 0;
+	for (size_t i = 0; i < count - (is_object ? 2 : 0); i++)
 		if (has(head, len, layers[i]))
 			return 93;
 	if ((has(head, len, "\"ts\": \"1") || has(head, len, "\"ts\":\"1")) &&

@@ -469,6 +469,22 @@ static void the_producer_is_known_by_content(void **state)
 		probed("[{\"name\":\"process_name\",\"args\":{\"name\":\"Ascend Hardware\"},"
 		       "\"ph\":\"M\"}"),
 		"ascend");
+	assert_string_equal(
+		probed("{\"traceEvents\": [{\"name\":\"process_name\",\"args\":{\"name\":"
+		       "\"Ascend Hardware\"},\"ph\":\"M\"}"),
+		"ascend");
+	assert_string_equal(
+		probed("{\"traceEvents\": [{\"ph\": \"X\", \"name\": \"aten::empty\", \"ts\": "
+		       "\"1736408883688177.930\", \"cat\": \"cpu_op\""),
+		"ascend");
+	assert_string_equal(
+		probed("{\"schemaVersion\": 1, \"traceEvents\": [{\"name\":\"process_name\","
+		       "\"args\":{\"name\":\"CANN\"},\"ph\":\"M\"}"),
+		"torch");
+	assert_string_equal(
+		probed("{\"traceEvents\": [{\"name\":\"process_name\",\"args\":{\"name\":"
+		       "\"NPU\"},\"ph\":\"M\"}"),
+		"chrome");
 	assert_string_equal(probed("[{\"name\":\"a\",\"ph\":\"B\",\"ts\":1}"), "chrome");
 	assert_string_equal(probed("{\"traceEvents\":["), "chrome");
 	assert_string_equal(probed("{\"ph\":\"B\",\"ts\":1}\n{\"ph\":\"E\",\"ts\":2}\n"), "chrome");
