@@ -452,6 +452,8 @@ int tl_explain(struct tl_store *store, const struct tl_explain_options *opt, str
 	if (ret == TL_OK)
 		ret = check_sources(&e.view, err);
 	if (ret == TL_OK)
+		ret = tl_view_bound_waits(&e.view, err);
+	if (ret == TL_OK)
 		ret = tl_parts_make(&e.parts, &e.view, err);
 	if (ret == TL_OK)
 		ret = answer(&e, err);

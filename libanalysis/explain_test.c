@@ -94,7 +94,8 @@ static void switch_to(int64_t ts, int32_t prev, enum tl_switch_state prev_state,
 						    .has_next = true,
 						    .prev = { prev, prev },
 						    .next = { next, next },
-						    .prev_state = prev_state } });
+						    .prev_state = prev_state,
+						    .has_sample = true } });
 }
 
 static void wake(int64_t ts, int32_t waker, int32_t wakee)
@@ -357,6 +358,70 @@ static void what_was_not_recorded_is_told_but_names_nothing(void **state)
 	assert_false(answer.causes[0].is_named);
 	assert_non_null(strstr(answer.verdict, "could not be seen"));
 	assert_null(strstr(answer.verdict, "Of that"));
+}
+
+/*
+ * In each step it leaves its idle CPU in fsync after 1.01 ms; the switch back is not recorded. It is seen
+ * to switch again 320 us after the call. In every other step the wakeup was recorded, when it had slept.
+ */
+static void make_unseen_returns(bool has_wakeups, bool has_losses)
+{
+	begin_source("trace.json");
+	add_steps(false);
+	end_source();
+	begin_source("perf.data");
+	comm(TRAINER, "trainer");
+	comm(THIEF, "thief");
+	switch_to(step_begin(0) - 3 * MS, THIEF, TL_SWITCH_SLEEPING, 0);
+	switch_to(step_begin(0) - 2 * MS, 0, TL_SWITCH_RUNNABLE, THIEF);
+	switch_to(step_begin(0) - MS, THIEF, TL_SWITCH_SLEEPING, TRAINER);
+	for (int i = 0; i < STEPS; i++) {
+		int64_t out = step_begin(i) + MS + 10 * US, end = out + sleep_of(i) + 320 * US;
+
+		call(TRAINER, "fsync", out - 10 * US, end - out + 10 * US);
+		switch_to(out, TRAINER, TL_SWITCH_UNINTERRUPTIBLE, 0);
+		if (has_losses)
+			emit(&(struct tl_event) { .kind = TL_EVENT_GAP,
+						  .has_ts = true,
+						  .ts = out + MS,
+						  .gap = { .kind = TL_GAP_LOST, .cpu = 0 } });
+		if (has_wakeups)
+			wake(out + sleep_of(i), THIEF, TRAINER);
+		switch_to(step_begin(i) + 40 * MS, TRAINER, TL_SWITCH_RUNNABLE, THIEF);
+		switch_to(step_begin(i) + 41 * MS, THIEF, TL_SWITCH_SLEEPING, TRAINER);
+	}
+	end_source();
+}
+
+static void a_wait_whose_end_was_not_recorded_lasts_until_its_call_ends_at_most(void **state)
+{
+	(void)state;
+	make_unseen_returns(false, false);
+	assert_int_equal(ask(NULL), TL_OK);
+	assert_string_equal(answer.causes[0].cause, "storage");
+	for (int i = 0; i < STEPS; i++)
+		assert_int_equal(time_of(i, "storage"), sleep_of(i) + 320 * US);
+	assert_non_null(strstr(answer.verdict, "12.3 ms of it at most: when it came back was not"));
+	assert_true(has_note("12320 us of waits in a slow step are upper bounds"));
+}
+
+static void a_wait_whose_wakeup_was_recorded_is_no_bound(void **state)
+{
+	(void)state;
+	make_unseen_returns(true, false);
+	assert_int_equal(ask(NULL), TL_OK);
+	for (int i = 0; i < STEPS; i++)
+		assert_int_equal(time_of(i, "storage"), sleep_of(i));
+	assert_null(strstr(answer.verdict, "at most"));
+}
+
+static void a_return_that_may_have_been_lost_bounds_nothing(void **state)
+{
+	(void)state;
+	make_unseen_returns(false, true);
+	assert_int_equal(ask(NULL), TL_OK);
+	assert_int_equal(time_of(0, "storage"), 0);
+	assert_int_equal(time_of(STEPS - 1, "storage"), 0);
 }
 
 static void who_had_the_cpu_and_who_woke_is_named(void **state)
@@ -639,6 +704,9 @@ int main(void)
 		CASE_TEST(every_nanosecond_of_a_step_has_the_part_that_it_was_made_of),
 		CASE_TEST(what_the_slow_steps_wait_for_comes_first),
 		CASE_TEST(what_was_not_recorded_is_told_but_names_nothing),
+		CASE_TEST(a_wait_whose_end_was_not_recorded_lasts_until_its_call_ends_at_most),
+		CASE_TEST(a_wait_whose_wakeup_was_recorded_is_no_bound),
+		CASE_TEST(a_return_that_may_have_been_lost_bounds_nothing),
 		CASE_TEST(who_had_the_cpu_and_who_woke_is_named),
 		CASE_TEST(without_calls_a_sleep_without_a_stack_is_for_nothing_that_is_known),
 		CASE_TEST(without_switches_calls_and_operators_are_wall_time),

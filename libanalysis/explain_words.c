@@ -126,14 +126,43 @@ static void put_details(struct tl_text *t, const struct tl_explain *x,
 	tl_text_puts(t, told ? "]" : "");
 }
 
-static void put_cause(struct tl_text *t, const struct tl_explain *x,
+/* Of the slow steps' waits, per step, what is but an upper bound; cause NULL: all causes. */
+static double bound_of(const struct tl_explaining *e, const char *cause)
+{
+	double ns = 0;
+
+	for (size_t i = 0; i < e->parts.wait_count; i++) {
+		const struct tl_part_wait *w = &e->parts.waits[i];
+		const char *of = tl_part_cause_name(e->parts.parts[w->part].cause);
+
+		if (e->view.steps[w->step].class_ == TL_STEP_SLOW &&
+		    e->view.states[w->state].is_bound && (!cause || !strcmp(of, cause)))
+			ns += (double)(w->end_ns - w->begin_ns);
+	}
+	return ns / (double)e->slow_count;
+}
+
+static void put_bound(struct tl_text *t, const struct tl_explaining *e,
+		      const struct tl_explain_part *p)
+{
+	double ns = bound_of(e, p->cause);
+
+	if (ns <= WORTH * p->slow_ns)
+		return;
+	tl_text_puts(t, " (");
+	tl_explain_put_ns(t, ns);
+	tl_text_puts(t, " of it at most: when it came back was not recorded)");
+}
+
+static void put_cause(struct tl_text *t, const struct tl_explaining *e,
 		      const struct tl_explain_part *p)
 {
 	put_share(t, p);
 	tl_text_printf(t, ", %s", p->difference_ns >= 0 ? "+" : "");
 	tl_explain_put_ns(t, p->difference_ns);
 	tl_text_printf(t, " a step, is %s", p->text);
-	put_details(t, x, p);
+	put_details(t, e->out, p);
+	put_bound(t, e, p);
 }
 
 static void put_wall(struct tl_text *t, const struct tl_explain *x)
@@ -275,8 +304,9 @@ static bool is_sure(const struct tl_explain_part *p)
 }
 
 /* The causes that are known: the sure ones, and then those that may be chance. */
-static void put_causes(struct tl_text *t, const struct tl_explain *x)
+static void put_causes(struct tl_text *t, const struct tl_explaining *e)
 {
+	const struct tl_explain *x = e->out;
 	double named = 0;
 	size_t told = 0;
 
@@ -289,7 +319,7 @@ static void put_causes(struct tl_text *t, const struct tl_explain *x)
 			if (!p->is_named || fabs(p->share) < WORTH || is_sure(p) != (pass == 0))
 				continue;
 			tl_text_puts(t, here++ ? "; " : pass ? " Perhaps " : "Of that ");
-			put_cause(t, x, p);
+			put_cause(t, e, p);
 			named += p->share;
 			told++;
 		}
@@ -326,7 +356,7 @@ int tl_explain_verdict(struct tl_explaining *e, struct tl_error *err)
 
 	put_wall(&t, x);
 	put_bottleneck(&t, x);
-	put_causes(&t, x);
+	put_causes(&t, e);
 	put_unseen(&t, x);
 	if (x->slow_count < 3)
 		tl_text_puts(&t, " So few slow steps give no interval: this is what happened in "
@@ -488,9 +518,26 @@ static int note_unknown(struct tl_explaining *e, struct tl_error *err)
 	return TL_OK;
 }
 
+static int note_bound(struct tl_explaining *e, struct tl_error *err)
+{
+	double ns = bound_of(e, NULL);
+	char text[200];
+
+	if (ns < WORTH * fabs(e->out->difference_ns))
+		return TL_OK;
+	snprintf(text, sizeof(text),
+		 "%.0f us of waits in a slow step are upper bounds: the recorder missed the switch "
+		 "back, they are counted until the thread was seen again",
+		 ns / 1e3);
+	return note(e, text, err);
+}
+
 int tl_explain_notes(struct tl_explaining *e, struct tl_error *err)
 {
 	int ret = note_unknown(e, err);
+
+	if (ret == TL_OK)
+		ret = note_bound(e, err);
 
 	if (ret == TL_OK)
 		ret = note_missing(e, err);

@@ -43,6 +43,7 @@ struct tl_view_state {
 	int32_t cpu;			  /* -1 unknown */
 	int64_t stack_id;		  /* off the CPU: where it left; 0 unknown */
 	int64_t waker_id, waker_stack_id; /* who ended the wait; 0 unknown */
+	bool is_bound; /* so at most: its end was not recorded, at end_ns it was over */
 };
 
 /* Somebody ran on the CPU that the thread waited for. */
@@ -215,6 +216,12 @@ int tl_view_thread(struct tl_step_view *view, int64_t thread_id, uint32_t *threa
 
 /* step_view_rows.c: rows that stand for other numbers of steps than most are not compared. */
 int tl_view_even_rows(struct tl_step_view *view, struct tl_error *err);
+
+/*
+ * step_view_bounds.c: waits in system calls whose end was not recorded, in a complete recording, are
+ * lengthened until the thread was seen again: `is_bound`. Not part of the loading.
+ */
+int tl_view_bound_waits(struct tl_step_view *view, struct tl_error *err);
 
 /* step_view_load.c: what one source after another tells; each fills its arrays and `has` */
 int tl_view_load_states(struct tl_step_view *view, struct tl_error *err);
