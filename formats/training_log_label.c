@@ -106,6 +106,15 @@ int64_t training_log_label_unit(struct training_log_words *w)
 	return unit;
 }
 
+/* Words for the one step, beside means of several. */
+static const char *const own[] = { "current", "curr",	 "cur",		  "this", "last",
+				   "inst",    "instant", "instantaneous", NULL };
+
+bool training_log_is_own(const struct training_log_words *w)
+{
+	return w->count == 1 && is_one_of(w->word[0], own);
+}
+
 enum training_log_likeness training_log_duration_likeness(const struct training_log_words *w,
 							  enum training_log_mean *mean)
 {
@@ -124,8 +133,6 @@ enum training_log_likeness training_log_duration_likeness(const struct training_
 	static const char *const means[] = { "avg",	 "average", "mean", "running",
 					     "smoothed", "smooth",  "ema",  "moving",
 					     "rolling",	 "median",  NULL };
-	static const char *const own[] = { "current", "curr",	 "cur",		  "this", "last",
-					   "inst",    "instant", "instantaneous", NULL };
 	bool is_step = false, is_time = false;
 
 	for (int i = 0; i < w->count; i++) {

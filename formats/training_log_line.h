@@ -55,6 +55,8 @@ int64_t training_log_label_unit(struct training_log_words *w);
 enum training_log_mean { NO_MEAN, IS_MEAN, IS_OWN };
 enum training_log_likeness training_log_duration_likeness(const struct training_log_words *w,
 							  enum training_log_mean *mean);
+/* Nothing but "last", "cur", "this": of what stands before. */
+bool training_log_is_own(const struct training_log_words *w);
 /* "elapsed", "total time", "time": of a step, or since the beginning. */
 enum training_log_total { NO_TOTAL, MAY_BE_TOTAL, NAMED_TOTAL };
 enum training_log_total training_log_total_likeness(const struct training_log_words *w);

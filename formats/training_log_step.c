@@ -10,6 +10,7 @@
 
 #include <math.h>
 #include <string.h>
+#include <strings.h>
 
 #include "reader.h"
 #include "training_log_line.h"
@@ -114,6 +115,11 @@ static void read_duration(const struct training_log_item *item, struct training_
 		d->total = training_log_total_likeness(w);
 		if (d->total == NAMED_TOTAL)
 			d->likeness = BARE_DURATION;
+		/* "step time 0.5 s (avg), last 0.6 s" */
+		if (unit && item->unit_length && training_log_is_own(w)) {
+			d->likeness = SOME_DURATION;
+			d->mean = IS_OWN;
+		}
 		if (d->likeness == NO_DURATION && !item->unit_length && bare_unit(w)) {
 			unit = bare_unit(w);
 			d->likeness = BARE_DURATION;
@@ -331,12 +337,29 @@ static int surety(const struct duration *d)
 	return 2 * (int)d->likeness + (d->mean == IS_OWN ? 2 : d->mean == IS_MEAN ? -1 : 0);
 }
 
+/* "step time 0.5 s (avg)" */
+static bool is_mean_behind(const char *text, size_t len, size_t at)
+{
+	static const char *const words[] = { "(avg", "(mean", "(average" };
+
+	at += at < len && text[at] == ' ';
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		size_t n = strlen(words[i]);
+
+		if (len - at > n && !strncasecmp(text + at, words[i], n) && text[at + n] == ')')
+			return true;
+	}
+	return false;
+}
+
 static bool take_duration(struct found *found, const struct training_log_item *item,
-			  struct training_log_words *w)
+			  struct training_log_words *w, const char *text, size_t len)
 {
 	struct duration d;
 
 	read_duration(item, w, &d);
+	if (is_mean_behind(text, len, item->end))
+		d.mean = IS_MEAN;
 	if (surety(&d) <= surety(&found->duration))
 		return d.likeness != NO_DURATION;
 	found->duration = d;
@@ -393,7 +416,7 @@ bool training_log_step(const char *text, size_t len, struct training_log_step *s
 		    take_number(step, &found, &item, &w, text))
 			continue;
 		step->is_training |= speaks_of_training(&w);
-		if (!take_duration(&found, &item, &w)) {
+		if (!take_duration(&found, &item, &w, text, len)) {
 			add_detail(detail, &item);
 			take_epoch(step, &item, &w);
 		}

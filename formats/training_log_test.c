@@ -356,6 +356,8 @@ static void a_steps_own_time_goes_before_a_mean(void **state)
 	(void)state;
 	check_line("step 1/9 avg_time 0.512s cur_time 0.650s", 1, 650000000, -1);
 	check_line("step 1/9 cur_time 0.650s avg_time 0.512s", 1, 650000000, -1);
+	check_line("step 1: loss 2.31, step time 0.5 s (avg), last 0.506 s", 1, 506000000, -1);
+	check_line("step 1: loss 2.31, step time 0.5 s (avg)", 1, 500000000, -1);
 	check_line("step 1 mean step time 0.512s | last step time 0.650s", 1, 650000000, -1);
 	check_line("step 1 smoothed_step_time: 0.512s time: 0.650s", 1, 512000000, -1);
 	check_line("step 1 smoothed_step_time: 0.512s inst_time: 0.650s", 1, 650000000, -1);
