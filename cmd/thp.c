@@ -536,7 +536,8 @@ const struct command cmd_thp = {
 		"or spinning. Their sum in slow steps, above that in steps of the baseline, is a "
 		"share of the excess, with an interval and an upper bound. Compaction and reclaim "
 		"count where their order is that of a huge page.\n\n"
-		"Needs training steps with times (a profiler's trace, or a log). Works from "
+		"Needs training steps with times (a profiler's trace, or a log), and slow ones among "
+		"them: without any the status is 3. Works from "
 		"perf.data beside them, best of all CPUs, and from strace's log, which can say "
 		"\"possible\" at most. What was not recorded is listed with the command that "
 		"records it; advice is given for what was found only, with what it depends on.",

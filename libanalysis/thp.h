@@ -120,10 +120,17 @@ double tl_thp_mean(const struct tl_thp_work *w, const double *v, enum tl_thp_rol
 const char *tl_thp_say(struct tl_thp *out, struct tl_error *err, const char *fmt, ...)
 	TL_PRINTF(3, 4);
 
+/* thp_answer.c: rest_high, what others leave for memory management; the verdict and its numbers */
+int tl_thp_bound_rest(struct tl_thp_work *w, struct tl_error *err);
+int tl_thp_tell_answer(struct tl_thp_work *w, struct tl_error *err);
+
 /* thp_epochs.c: checkpoints laid over each other */
 int tl_thp_find_epochs(struct tl_thp_work *w, struct tl_error *err);
 
-/* thp_words.c: what contradicts, what is missing, advice, and the paragraph */
+/* thp_advice.c */
+int tl_thp_find_advice(struct tl_thp_work *w, struct tl_error *err);
+
+/* thp_words.c: what contradicts, what is missing, and the paragraph; asks for advice, too */
 int tl_thp_find_words(struct tl_thp_work *w, struct tl_error *err);
 
 #endif
