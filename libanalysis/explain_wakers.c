@@ -111,8 +111,10 @@ static int put_work(struct following *f, int64_t waker_stack_id, struct tl_text 
 	if (facts.traits.work)
 		tl_text_printf(chain, ", %s",
 			       tl_memory_work_name((enum tl_memory_work)facts.traits.work));
+	/* its last moment: for most of the wait it may have been elsewhere */
 	if (facts.call)
-		tl_text_printf(chain, ", in %s", tl_stack_name(f->e->parts.stacks, facts.call - 1));
+		tl_text_printf(chain, "; woke it in %s",
+			       tl_stack_name(f->e->parts.stacks, facts.call - 1));
 	tl_text_puts(chain, ")");
 	return TL_OK;
 }
