@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "memory.h"
+#include "thread_tracers.h"
 
 /* A tracer sees a thread begin when it gets to run. No tid is used again so soon. */
 #define SAME_START_NS 200000000
@@ -46,6 +47,8 @@ struct joining {
 	size_t count, capacity;
 	struct name *names; /* sorted */
 	size_t name_count, name_capacity;
+	struct tl_tracer_pair *apart; /* sorted: what these saw are not the same threads */
+	size_t apart_count;
 	size_t thread_groups, process_groups;
 	size_t *process_roots; /* of groups of processes that are one */
 };
@@ -287,6 +290,24 @@ static bool may_meet(const struct source *a, const struct source *b, enum agreem
 	return names == SAME && a->is_named && b->is_named;
 }
 
+static int by_pair(const void *x, const void *y)
+{
+	const struct tl_tracer_pair *a = x, *b = y;
+	int order = compare_i64(a->a, b->a);
+
+	return order ? order : compare_i64(a->b, b->b);
+}
+
+static bool is_apart(const struct joining *j, const struct source *a, const struct source *b)
+{
+	bool is_ordered = a->source_id < b->source_id;
+	const struct tl_tracer_pair key = { is_ordered ? a->source_id : b->source_id,
+					    is_ordered ? b->source_id : a->source_id };
+
+	return j->apart_count &&
+	       bsearch(&key, j->apart, j->apart_count, sizeof(*j->apart), by_pair) != NULL;
+}
+
 static bool is_same_thread(const struct joining *j, const struct life *a, const struct life *b)
 {
 	const struct source *sa = source_of(j, a), *sb = source_of(j, b);
@@ -294,7 +315,7 @@ static bool is_same_thread(const struct joining *j, const struct life *a, const 
 	enum agreement times = compare_times(&a->thread, sa, &b->thread, sb);
 
 	if (a->source == b->source || a->tid != b->tid || sa->host_id != sb->host_id ||
-	    (a->has_pid && b->has_pid && a->pid != b->pid))
+	    is_apart(j, sa, sb) || (a->has_pid && b->has_pid && a->pid != b->pid))
 		return false;
 	/* ranks are processes; in containers of their own they may have the same numbers */
 	if (sa->rank >= 0 && sb->rank >= 0 && sa->rank != sb->rank)
@@ -413,8 +434,8 @@ static bool is_same_process(const struct joining *j, const struct life *a, const
 	const struct source *sa = source_of(j, a), *sb = source_of(j, b);
 	enum agreement times = compare_times(&a->process, sa, &b->process, sb);
 
-	return a->source != b->source && a->has_pid && b->has_pid && a->pid == b->pid &&
-	       sa->host_id == sb->host_id && times != DIFFERENT &&
+	return a->source != b->source && !is_apart(j, sa, sb) && a->has_pid && b->has_pid &&
+	       a->pid == b->pid && sa->host_id == sb->host_id && times != DIFFERENT &&
 	       may_meet(sa, sb, UNKNOWN, times) && sa->is_timed && sb->is_timed;
 }
 
@@ -659,6 +680,8 @@ int tl_threads_join(struct tl_store *store, struct tl_error *err)
 		ret = load_lives(&j, err);
 	if (ret == TL_OK)
 		ret = load_names(&j, err);
+	if (ret == TL_OK)
+		ret = tl_tracers_apart(store, &j.apart, &j.apart_count, err);
 	if (ret == TL_OK) {
 		group_threads(&j);
 		ret = group_processes(&j, err);
@@ -668,6 +691,7 @@ int tl_threads_join(struct tl_store *store, struct tl_error *err)
 	free(j.sources);
 	free(j.lives);
 	free(j.names);
+	free(j.apart);
 	free(j.process_roots);
 	return ret;
 }

@@ -1,0 +1,149 @@
+/*
+ * thread_tracers_test.c - two logs with the same numbers: of one thread, or of two.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "clock.h"
+#include "store.h"
+
+#define MS INT64_C(1000000)
+
+static struct tl_store *store;
+static struct tl_error err;
+
+static int setup(void **state)
+{
+	(void)state;
+	memset(&err, 0, sizeof(err));
+	return tl_store_open_temporary(&store, &err);
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	tl_store_close(store);
+	store = NULL;
+	return 0;
+}
+
+static int64_t value(const char *sql)
+{
+	int64_t v;
+
+	assert_int_equal(tl_store_value(store, sql, INT64_MIN, &v, &err), TL_OK);
+	return v;
+}
+
+/* Thread 7, every 10 ms: a wait of 6 ms from `wait`, a read of 1 ms from `read`; -1: none of these. */
+struct log {
+	const char *path;
+	int64_t wait, read;
+	enum tl_call_timing timing;
+};
+
+static void emit_call(struct tl_sink *sink, const struct log *log, const char *name, int64_t begin,
+		      int64_t length)
+{
+	struct tl_event ev = { .kind = TL_EVENT_SYSCALL, .has_ts = true, .ts = begin };
+
+	ev.syscall.task = (struct tl_task) { TL_ID_NONE, 7 };
+	ev.syscall.timing = log->timing;
+	ev.syscall.duration_ns = length;
+	ev.syscall.name = name;
+	ev.syscall.name_length = strlen(name);
+	assert_int_equal(sink->emit(sink, &ev, &err), TL_OK);
+}
+
+static void import(const struct log *log)
+{
+	const struct tl_source_description source = { .path = log->path, .importer = "test" };
+	const struct tl_writer_options opt = { .symbols.no_symbols = true };
+	const struct tl_import_result result = { 0 };
+	struct tl_event ev = { .kind = TL_EVENT_CLOCK };
+	struct tl_writer *writer;
+	struct tl_sink *sink;
+
+	assert_int_equal(tl_writer_begin(&writer, store, &source, &opt, &err), TL_OK);
+	sink = tl_writer_sink(writer);
+	ev.clock = (struct tl_event_clock) { "test", TL_CLOCK_EXACT, 0, 1000, "why" };
+	assert_int_equal(sink->emit(sink, &ev, &err), TL_OK);
+	for (int64_t i = 100; i < 150; i++) {
+		if (log->wait >= 0)
+			emit_call(sink, log, "futex", i * 10 * MS + log->wait, 6 * MS);
+		if (log->read >= 0)
+			emit_call(sink, log, "read", i * 10 * MS + log->read, 1 * MS);
+	}
+	assert_int_equal(tl_writer_commit(writer, &result, &err), TL_OK);
+	assert_int_equal(tl_clock_settle(store, &err), TL_OK);
+}
+
+static int64_t threads(void)
+{
+	return value("SELECT count(*) FROM thread WHERE tid = 7");
+}
+
+static int64_t notes(void)
+{
+	return value("SELECT count(*) FROM lost WHERE message LIKE '%kept apart%'");
+}
+
+static void calls_within_other_calls_are_of_another_thread(void **state)
+{
+	(void)state;
+	import(&(struct log) { "a", 0, 7 * MS, TL_CALL_MEASURED });
+	import(&(struct log) { "b", 5 * MS, 2 * MS, TL_CALL_MEASURED });
+	assert_int_equal(threads(), 2);
+	assert_int_equal(value("SELECT count(DISTINCT process_id) FROM thread WHERE tid = 7"), 2);
+	assert_int_equal(value("SELECT count(DISTINCT thread_id) FROM syscall"), 2);
+	assert_int_equal(notes(), 2);
+	/* and it stays so, said once */
+	assert_int_equal(tl_clock_settle(store, &err), TL_OK);
+	assert_int_equal(threads(), 2);
+	assert_int_equal(notes(), 2);
+}
+
+static void a_copy_is_of_the_same_thread(void **state)
+{
+	(void)state;
+	import(&(struct log) { "a", 0, 7 * MS, TL_CALL_MEASURED });
+	import(&(struct log) { "b", 20000, 7 * MS + 20000, TL_CALL_MEASURED });
+	assert_int_equal(threads(), 1);
+	assert_int_equal(notes(), 0);
+}
+
+static void logs_of_different_calls_are_of_the_same_thread(void **state)
+{
+	(void)state;
+	import(&(struct log) { "a", 0, -1, TL_CALL_MEASURED });
+	import(&(struct log) { "b", -1, 7 * MS, TL_CALL_MEASURED });
+	assert_int_equal(threads(), 1);
+	assert_int_equal(notes(), 0);
+}
+
+/* From line to line a call may seem longer than it was. */
+static void calls_that_were_not_measured_say_nothing(void **state)
+{
+	(void)state;
+	import(&(struct log) { "a", 0, 7 * MS, TL_CALL_DERIVED });
+	import(&(struct log) { "b", 5 * MS, 2 * MS, TL_CALL_MEASURED });
+	assert_int_equal(threads(), 1);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		TEST(calls_within_other_calls_are_of_another_thread),
+		TEST(a_copy_is_of_the_same_thread),
+		TEST(logs_of_different_calls_are_of_the_same_thread),
+		TEST(calls_that_were_not_measured_say_nothing),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
