@@ -75,11 +75,11 @@ struct tl_explain {
 	/*
 	 * Whose time makes the steps long: "host" where most of the difference is time in which the
 	 * device starved, "device" where it was busy, or late with what was launched, "both" where
-	 * neither is most; NULL without devices. Where it is the device, `causes` are what the host
+	 * neither is most, "ranks" where it was in collectives, which wait for other ranks; NULL without devices. Where it is the device, `causes` are what the host
 	 * did meanwhile.
 	 */
 	const char *bottleneck;
-	double starved_share, device_share;			   /* of the difference */
+	double starved_share, device_share, collective_share;	   /* of the difference */
 	struct tl_explain_function *running, *blocked, *operators; /* samples; ns; ns; 60 at most */
 	size_t running_count, blocked_count, operator_count;
 	uint64_t sample_count; /* in good and slow steps */

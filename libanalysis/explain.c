@@ -166,19 +166,24 @@ static int compare_causes(struct tl_explaining *e, struct tl_error *err)
 /* Half of the difference, or the larger part of what the device tells of it. */
 static void find_bottleneck(struct tl_explain *x)
 {
-	double starved = 0, device = 0;
+	double starved = 0, device = 0, collective = 0;
 
 	for (size_t i = 0; i < x->device_cause_count; i++) {
 		const struct tl_explain_part *p = &x->device_causes[i];
 
 		if (strncmp(p->cause, "device_", 7) != 0)
 			starved += p->share;
+		else if (!strcmp(p->cause, "device_collective"))
+			collective += p->share;
 		else if (strcmp(p->cause, "device_unknown") != 0)
 			device += p->share;
 	}
 	x->starved_share = starved;
 	x->device_share = device;
-	if (starved > 0.5 || device > 0.5)
+	x->collective_share = collective;
+	if (collective > 0.5)
+		x->bottleneck = "ranks";
+	else if (starved > 0.5 || device > 0.5)
 		x->bottleneck = starved > device ? "host" : "device";
 	else if (starved + device > 0.5)
 		x->bottleneck = "both";
@@ -189,6 +194,8 @@ static int compare_device(struct tl_explaining *e, struct tl_error *err)
 	static const struct {
 		const char *cause, *text;
 	} kinds[] = { { "device_busy", "the device is busy" },
+		      { "device_collective",
+			"the device is in a collective: other ranks are waited for" },
 		      { "device_latency", "the device is idle although work was launched" },
 		      { "device_unknown", "the device is idle, and its launches are not known" } };
 	struct table t;
@@ -196,8 +203,8 @@ static int compare_device(struct tl_explaining *e, struct tl_error *err)
 
 	if (!e->parts.device)
 		return TL_OK;
-	ret = open_table(&t, TL_CAUSE_COUNT + 3, e->view.step_count, err);
-	for (int k = 0; k < 3 && ret == TL_OK; k++) {
+	ret = open_table(&t, TL_CAUSE_COUNT + 4, e->view.step_count, err);
+	for (int k = 0; k < 4 && ret == TL_OK; k++) {
 		double *values = add_category(&t, (struct tl_category) { .cause = kinds[k].cause,
 									 .text = kinds[k].text });
 
@@ -205,7 +212,8 @@ static int compare_device(struct tl_explaining *e, struct tl_error *err)
 			const struct tl_device_time *d = &e->parts.device[i];
 
 			values[i] = (double)(k == 0   ? d->busy_ns
-					     : k == 1 ? d->latency_ns
+					     : k == 1 ? d->collective_ns
+					     : k == 2 ? d->latency_ns
 						      : d->unknown_ns);
 		}
 	}

@@ -74,7 +74,7 @@ struct tl_part {
 
 /* What the device did in a step; with the starved time of the parts it adds up to the step. */
 struct tl_device_time {
-	int64_t busy_ns, latency_ns, unknown_ns, starved_ns;
+	int64_t busy_ns, collective_ns, latency_ns, unknown_ns, starved_ns;
 };
 
 /* A wait of the thread inside a step. */

@@ -11,7 +11,7 @@
 enum span_kind { SPANS_WORK, SPANS_CALLS, SPANS_OPS, SPANS_RUNS, SPANS_DEVICE, SPAN_KIND_COUNT };
 
 /* Labels of device spans; time without a span is before the first launch: not known. */
-enum { DEVICE_BUSY, DEVICE_STARVED, DEVICE_LATENCY, DEVICE_UNKNOWN };
+enum { DEVICE_BUSY, DEVICE_COLLECTIVE, DEVICE_STARVED, DEVICE_LATENCY, DEVICE_UNKNOWN };
 
 /* Label of a span of memory management: tl_mm_kind, order + 1 above it. */
 #define WORK_LABEL(kind, order) ((uint32_t)(kind) | (uint32_t)((order) + 1) << 8)

@@ -30,9 +30,45 @@ static size_t add_work(struct tl_span *spans, const struct tl_step_view *v)
 	return count;
 }
 
+/* Where the computing is, that a collective may lie beside; looked at in order of time. */
+struct computing {
+	size_t next;
+	int64_t end; /* of what began before that */
+};
+
+/* A collective is waiting for other ranks where the device does not compute beside it. */
+static void put_collective(struct tl_span *spans, size_t *count, const struct tl_step_view *v,
+			   struct computing *c, int64_t begin, int64_t end)
+{
+	int64_t at = begin;
+
+	for (; c->next < v->kernel_count && v->kernels[c->next].begin_ns < end; c->next++) {
+		const struct tl_view_kernel *k = &v->kernels[c->next];
+
+		if (k->is_collective)
+			continue;
+		if (k->begin_ns > c->end) {
+			int64_t until = c->end < at ? at : c->end;
+
+			put(spans, count, at, until, DEVICE_BUSY);
+			at = k->begin_ns < until ? until : k->begin_ns;
+			put(spans, count, until, at, DEVICE_COLLECTIVE);
+		}
+		c->end = k->end_ns > c->end ? k->end_ns : c->end;
+	}
+	if (c->end > at) {
+		int64_t until = c->end < end ? c->end : end;
+
+		put(spans, count, at, until, DEVICE_BUSY);
+		at = until;
+	}
+	put(spans, count, at, end, DEVICE_COLLECTIVE);
+}
+
 /* The device is busy, or idle until a launch came (it starved), or after it (latency). */
 static size_t add_device(struct tl_span *spans, const struct tl_step_view *v)
 {
+	struct computing computing = { .end = INT64_MIN };
 	int64_t end = INT64_MIN;
 	size_t count = 0;
 
@@ -53,7 +89,10 @@ static size_t add_device(struct tl_span *spans, const struct tl_step_view *v)
 				put(spans, &count, launch, k->begin_ns, DEVICE_LATENCY);
 			}
 		}
-		put(spans, &count, begin, k->end_ns, DEVICE_BUSY);
+		if (k->is_collective && begin < k->end_ns)
+			put_collective(spans, &count, v, &computing, begin, k->end_ns);
+		else
+			put(spans, &count, begin, k->end_ns, DEVICE_BUSY);
 		end = k->end_ns > end ? k->end_ns : end;
 	}
 	return count;
@@ -104,7 +143,7 @@ int tl_sweep_spans(struct sweep *s, struct tl_error *err)
 {
 	const struct tl_step_view *v = s->view;
 	const size_t capacity[SPAN_KIND_COUNT] = { v->activity_count, v->call_count, v->op_count,
-						   v->run_count, 3 * v->kernel_count };
+						   v->run_count, 5 * v->kernel_count };
 	size_t counts[SPAN_KIND_COUNT] = { 0 };
 
 	for (int i = 0; i < SPAN_KIND_COUNT; i++) {
@@ -146,6 +185,8 @@ void tl_sweep_device(struct tl_device_time *time, uint32_t label, int64_t ns)
 {
 	if (label == DEVICE_BUSY)
 		time->busy_ns += ns;
+	else if (label == DEVICE_COLLECTIVE)
+		time->collective_ns += ns;
 	else if (label == DEVICE_STARVED)
 		time->starved_ns += ns;
 	else if (label == DEVICE_LATENCY)

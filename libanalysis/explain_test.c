@@ -228,7 +228,7 @@ static void add_samples(int32_t tid, int count)
  * In each step a kernel that is launched after 500 us, starts 200 us later and runs for 3 ms, in slow
  * ones for so much more.
  */
-static void add_device(int64_t more_ns)
+static void add_device(enum tl_slice_class class_, int64_t more_ns)
 {
 	emit(&(struct tl_event) { .kind = TL_EVENT_TRACK,
 				  .track = { .index = 1,
@@ -253,7 +253,7 @@ static void add_device(int64_t more_ns)
 		emit(&ev);
 		ev.ts = step_begin(i) + 700 * US;
 		ev.slice.track = 1;
-		ev.slice.class_ = TL_SLICE_KERNEL;
+		ev.slice.class_ = class_;
 		ev.slice.duration_ns = 3 * MS + (i < SLOW_FROM ? 0 : more_ns);
 		ev.slice.name = "gemm";
 		ev.slice.name_length = strlen("gemm");
@@ -464,7 +464,7 @@ static void between_spans_of_a_job_that_launches_work_is_a_launch_gap(void **sta
 	(void)state;
 	begin_source("trace.json");
 	add_steps(true);
-	add_device(0);
+	add_device(TL_SLICE_KERNEL, 0);
 	end_source();
 	assert_int_equal(ask(NULL), TL_OK);
 	assert_int_equal(time_of(0, "launch_gap"), 5 * MS);
@@ -571,7 +571,7 @@ static void time_that_the_device_starves_is_the_time_until_its_next_launch(void 
 	(void)state;
 	begin_source("trace.json");
 	add_steps(false);
-	add_device(0);
+	add_device(TL_SLICE_KERNEL, 0);
 	end_source();
 	begin_source("perf.data");
 	add_sched(true);
@@ -624,7 +624,7 @@ static void where_the_device_works_longer_it_is_the_bottleneck(void **state)
 	(void)state;
 	begin_source("trace.json");
 	add_steps(false);
-	add_device(10 * MS);
+	add_device(TL_SLICE_KERNEL, 10 * MS);
 	end_source();
 	begin_source("perf.data");
 	add_sched(true);
@@ -635,6 +635,38 @@ static void where_the_device_works_longer_it_is_the_bottleneck(void **state)
 	assert_near(device_part("device_busy")->difference_ns, 10.0 * MS, 1);
 	assert_non_null(
 		strstr(answer.verdict, "It is the device: it had work 10 ms a step longer"));
+}
+
+/* Of the 3 ms of the collective in a good step, 13 in a slow one, 1 ms is beside a kernel that computes. */
+static void where_a_collective_takes_longer_other_ranks_are_waited_for(void **state)
+{
+	(void)state;
+	begin_source("trace.json");
+	add_steps(false);
+	add_device(TL_SLICE_COMMUNICATION, 10 * MS);
+	for (int i = 0; i < STEPS; i++) {
+		struct tl_event ev = { .kind = TL_EVENT_SLICE, .has_ts = true };
+
+		ev.ts = step_begin(i) + MS;
+		ev.slice.track = 1;
+		ev.slice.class_ = TL_SLICE_KERNEL;
+		ev.slice.duration_ns = MS;
+		ev.slice.name = "gemm";
+		ev.slice.name_length = strlen("gemm");
+		ev.slice.stream = -1;
+		emit(&ev);
+	}
+	end_source();
+	begin_source("perf.data");
+	add_sched(true);
+	end_source();
+	assert_int_equal(ask(NULL), TL_OK);
+	assert_string_equal(answer.bottleneck, "ranks");
+	assert_near(device_part("device_busy")->good_ns, 1.0 * MS, 1);
+	assert_near(device_part("device_busy")->slow_ns, 1.0 * MS, 1);
+	assert_near(device_part("device_collective")->good_ns, 2.0 * MS, 1);
+	assert_near(device_part("device_collective")->slow_ns, 12.0 * MS, 1);
+	assert_non_null(strstr(answer.verdict, "It waits in a collective for other ranks"));
 }
 
 static void another_thread_may_be_asked_for(void **state)
@@ -721,6 +753,7 @@ int main(void)
 		CASE_TEST(steps_outside_of_the_recording_are_compared_with_nothing),
 		CASE_TEST(a_recording_of_slow_steps_alone_has_nothing_to_compare_with),
 		CASE_TEST(where_the_device_works_longer_it_is_the_bottleneck),
+		CASE_TEST(where_a_collective_takes_longer_other_ranks_are_waited_for),
 		CASE_TEST(another_thread_may_be_asked_for),
 		cmocka_unit_test(the_innermost_span_is_the_one_of_the_partition),
 	};

@@ -203,15 +203,42 @@ static const struct tl_explain_part *first_starved(const struct tl_explain *x)
 	return NULL;
 }
 
+/* Which rank the others wait for in slow steps, if the case has their traces. */
+static void put_late_rank(struct tl_text *t, struct tl_explaining *e)
+{
+	struct tl_error none = { 0 };
+	struct tl_steps steps;
+	struct tl_ranks ranks;
+
+	if (!e->view.other_rank_count || tl_steps_load(e->store, NULL, &steps, &none) < 0)
+		return;
+	if (tl_ranks_load(e->store, &steps, 0, &ranks, &none) == TL_OK) {
+		if (ranks.slow_late.is_known && ranks.slow_late.rank != e->view.rank)
+			tl_text_printf(t, ", and rank %d is late in %zu of %zu slow steps",
+				       ranks.slow_late.rank, ranks.slow_late.late_count,
+				       ranks.slow_late.step_count);
+		tl_ranks_release(&ranks);
+	}
+	tl_steps_release(&steps);
+}
+
 /*
  * Whose time it is, before anything is said of causes: those of the host mean little where the device
  * had work.
  */
-static void put_bottleneck(struct tl_text *t, const struct tl_explain *x)
+static void put_bottleneck(struct tl_text *t, struct tl_explaining *e)
 {
+	const struct tl_explain *x = e->out;
+
 	if (!x->bottleneck)
 		return;
-	if (!strcmp(x->bottleneck, "device")) {
+	if (!strcmp(x->bottleneck, "ranks")) {
+		tl_text_puts(t, "It waits in a collective for other ranks: the device was there ");
+		tl_explain_put_ns(t, x->collective_share * x->difference_ns);
+		tl_text_printf(t, " a step longer (%.0f %% of that)", 100 * x->collective_share);
+		put_late_rank(t, e);
+		tl_text_puts(t, "; what follows is what the host did meanwhile. ");
+	} else if (!strcmp(x->bottleneck, "device")) {
 		tl_text_puts(t, "It is the device: it had work ");
 		tl_explain_put_ns(t, x->device_share * x->difference_ns);
 		tl_text_printf(t,
@@ -355,7 +382,7 @@ int tl_explain_verdict(struct tl_explaining *e, struct tl_error *err)
 	struct tl_text t = { 0 };
 
 	put_wall(&t, x);
-	put_bottleneck(&t, x);
+	put_bottleneck(&t, e);
 	put_causes(&t, e);
 	put_unseen(&t, x);
 	if (x->slow_count < 3)

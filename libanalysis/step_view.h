@@ -117,6 +117,7 @@ struct tl_view_daemon_run {
 struct tl_view_kernel { /* work of an accelerator, by begin */
 	int64_t begin_ns, end_ns;
 	int64_t launch_ns; /* INT64_MIN unknown */
+	bool is_collective;
 };
 
 #define TL_VIEW_STATES	       1u  /* switches of the thread */

@@ -235,7 +235,7 @@ static int compare_kernels(const void *a, const void *b)
 	return (x->end_ns > y->end_ns) - (x->end_ns < y->end_ns);
 }
 
-enum { K_TS, K_DUR, K_CORRELATION };
+enum { K_TS, K_DUR, K_CORRELATION, K_COLLECTIVE };
 
 static int load_kernels(struct tl_step_view *view, int64_t source_id, const struct launches *l,
 			size_t *capacity, struct tl_error *err)
@@ -243,10 +243,11 @@ static int load_kernels(struct tl_step_view *view, int64_t source_id, const stru
 	struct tl_statement *st;
 	int ret = tl_statement_open(
 		&st, view->store,
-		"SELECT a.ts AS ts, a.dur AS dur, a.correlation AS correlation FROM track k JOIN "
+		"SELECT a.ts AS ts, a.dur AS dur, a.correlation AS correlation, a.class = 5 AS "
+		"collective FROM track k JOIN "
 		"slice a USING (track_id) WHERE k.source_id = ?3 AND k.kind = 'device' AND a.class "
 		"IN (4, 5, 6) AND a.dur > 0 AND a.flags = 0 AND a.ts < ?2 AND a.ts + a.dur > ?1",
-		"ts dur correlation", err);
+		"ts dur correlation collective", err);
 
 	if (ret < 0)
 		return ret;
@@ -254,7 +255,8 @@ static int load_kernels(struct tl_step_view *view, int64_t source_id, const stru
 	tl_bind_i64(st, 3, source_id);
 	while ((ret = tl_statement_step(st, err)) > 0) {
 		struct tl_view_kernel k = { .begin_ns = tl_column_i64(st, K_TS),
-					    .launch_ns = INT64_MIN };
+					    .launch_ns = INT64_MIN,
+					    .is_collective = tl_column_i64(st, K_COLLECTIVE) != 0 };
 
 		k.end_ns = k.begin_ns + tl_column_i64(st, K_DUR);
 		if (!tl_column_is_null(st, K_CORRELATION))
