@@ -16,8 +16,38 @@
 
 /* ---- is there anything to say? ---- */
 
+/* Steps that seem to lie beside the recording may only be told in local times of an unknown zone. */
+static int check_clock(const struct tl_step_view *v, struct tl_error *err)
+{
+	int64_t is_assumed = 0;
+	char sql[96];
+	int ret;
+
+	if (!v->uncovered_slow_count && !v->uncovered_good_count)
+		return TL_OK;
+	snprintf(sql, sizeof(sql),
+		 "SELECT clock_method = 'assumed' FROM source WHERE source_id = %" PRId64,
+		 v->source_id);
+	ret = tl_store_value(v->store, sql, 0, &is_assumed, err);
+	if (ret < 0 || !is_assumed)
+		return ret;
+	return tl_fail(
+		err, TL_NOTHING,
+		"the clock of the steps is only assumed, and %.200s has nothing of %zu of %zu "
+		"of them: tell it with 'traceloom import --timezone', or 'traceloom align "
+		"--source %" PRId64 " --offset'",
+		v->main_source ? v->main_source : "the recording",
+		v->uncovered_slow_count + v->uncovered_good_count,
+		v->slow_count + v->good_count + v->uncovered_slow_count + v->uncovered_good_count,
+		v->source_id);
+}
+
 static int check_steps(const struct tl_step_view *v, struct tl_error *err)
 {
+	int ret = check_clock(v, err);
+
+	if (ret < 0)
+		return ret;
 	if ((v->uncovered_slow_count && !v->slow_count) ||
 	    (v->uncovered_good_count && !v->good_count))
 		return tl_fail(err, TL_NOTHING,
