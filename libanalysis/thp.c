@@ -17,6 +17,8 @@
 
 #define SAMPLES_PER_STEP 20 /* of the thread, for a share of its time to be known from them */
 #define CHANCE_P	 0.05
+#define MANY_SPIKES \
+	0.25 /* of the steps are slow alone or perhaps by chance: that is no "none is slow" */
 
 static const char *const mechanism_names[] = { "direct", "stolen", "lock", "activity", "other" };
 
@@ -431,14 +433,18 @@ static bool drop_unsure(struct tl_thp_work *w)
 	return is_changed;
 }
 
-/* Where none is slow there is no question: says what the steps are instead. */
+/*
+ * Where none is slow huge pages made none slow. Where many may be, there is no question to answer yet:
+ * says what the steps are instead.
+ */
 static int refuse_without_slow(const struct tl_thp_work *w, struct tl_error *err)
 {
 	const struct tl_step_view *v = &w->view;
 	size_t rest = v->step_count, good = v->good_count, spikes = v->spike_count;
 	char others[80] = "";
 
-	if (w->model.slow_count || v->uncovered_slow_count)
+	if (w->model.slow_count || v->uncovered_slow_count ||
+	    (double)spikes <= MANY_SPIKES * (double)v->step_count)
 		return TL_OK;
 	rest -= good < rest ? good : rest;
 	rest -= spikes < rest ? spikes : rest;

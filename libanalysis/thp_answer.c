@@ -52,15 +52,19 @@ static enum tl_thp_answer answer_unseen(const struct tl_thp_work *w, const char 
 	return TL_THP_IS_NOT_OBSERVABLE;
 }
 
-/* Fewer than three slow steps say nothing. */
+/* Fewer than three slow steps say nothing, but that none is slow is an answer. */
 static enum tl_thp_answer answer_without_steps(const struct tl_thp_work *w, const char **reason)
 {
 	if (w->view.uncovered_slow_count) {
 		*reason = "the slow steps lie outside of what was recorded of the thread";
 		return TL_THP_IS_NOT_OBSERVABLE;
 	}
-	*reason = "there are too few slow steps to judge by";
-	return TL_THP_IS_UNDECIDED;
+	if (w->model.slow_count) {
+		*reason = "there are too few slow steps to judge by";
+		return TL_THP_IS_UNDECIDED;
+	}
+	*reason = "there are no slow steps to explain";
+	return TL_THP_IS_NOT_SUPPORTED;
 }
 
 /* Daemons were at work for so short a time that slow steps do not go together with that. */

@@ -154,8 +154,8 @@ def check_known(program):
                             ('khugepaged-slow', 'khugepaged-control', 'buildid-cache'))
     files = ['perf.data', 'rank0.pt.trace.json.gz', 'train.log']
 
-    def explain(folder):
-        return subprocess.run([program, 'explain', '-q', '--json', '--buildid-dir', cache,
+    def explain(folder, command='explain'):
+        return subprocess.run([program, command, '-q', '--json', '--buildid-dir', cache,
                                *(os.path.join(folder, file) for file in files)], capture_output=True, text=True,
                               check=False)
 
@@ -169,6 +169,10 @@ def check_known(program):
     done = explain(control)
     verdict('khugepaged-control: nothing to explain',
             [f'status {done.returncode}: {done.stdout}'] if done.returncode != NOTHING else [])
+    for folder, expected in ((slow, 'confirmed'), (control, 'not supported')):
+        done = explain(folder, 'thp')
+        told = json.loads(done.stdout)['verdict']['verdict'] if done.returncode == 0 else f'status {done.returncode}'
+        verdict(f'{os.path.basename(folder)}: thp says {expected}', [f'told is {told}'] if told != expected else [])
 
 
 def main():
