@@ -22,6 +22,7 @@
 #include "pid_map.h"
 #include "reader.h"
 #include "tally.h"
+#include "tar.h"
 
 enum { DIRECTORY_DEPTH_MAX = 32 };
 
@@ -360,14 +361,6 @@ static int import_source(struct walk *walk, struct tl_input *in, struct tl_input
 	return ret;
 }
 
-/* Text in an archive would else be taken for a log, with all that is around it damaged. */
-static bool is_archive(const uint8_t *head, size_t length)
-{
-	const size_t magic_at = 257;
-
-	return length >= 512 && !memcmp(head + magic_at, "ustar", 5);
-}
-
 static int probe(struct tl_input *in, const struct tl_importer **importer, bool *is_case,
 		 struct tl_error *err)
 {
@@ -378,7 +371,8 @@ static int probe(struct tl_input *in, const struct tl_importer **importer, bool 
 	if (ret < 0)
 		return ret;
 	*is_case = tl_store_probe(head, length);
-	*importer = *is_case || is_archive(head, length) ? NULL : tl_importer_probe(head, length);
+	/* text in an archive would be taken for a log, with all that is around it damaged */
+	*importer = *is_case || tl_tar_probe(head, length) ? NULL : tl_importer_probe(head, length);
 	return TL_OK;
 }
 
@@ -392,7 +386,7 @@ static int fail_unknown(struct tl_input *in, bool is_case, struct tl_error *err)
 		tl_fail(err, TL_USAGE, "is a case, not a recording");
 	else if (tl_input_head(in, &head, &length, err) == TL_OK && length == 0)
 		tl_fail(err, TL_FORMAT, "is empty; expected a recording");
-	else if (tl_input_head(in, &head, &length, err) == TL_OK && is_archive(head, length))
+	else if (tl_input_head(in, &head, &length, err) == TL_OK && tl_tar_probe(head, length))
 		tl_fail(err, TL_FORMAT,
 			"is a tar archive: unpack it, and import the directory that it makes");
 	else

@@ -158,6 +158,18 @@ static bool checksum_fits(const uint8_t *block, uint64_t recorded)
 	return (int64_t)recorded == sum || (int64_t)recorded == signed_sum;
 }
 
+bool tl_tar_probe(const uint8_t *head, size_t length)
+{
+	struct tl_cursor c;
+	uint64_t checksum;
+
+	if (length < BLOCK || !head[0])
+		return false;
+	tl_cursor_init(&c, head, BLOCK, 0, false);
+	tl_skip(&c, 100 + 3 * 8 + 12 + 12);
+	return get_number(&c, 8, &checksum) && checksum_fits(head, checksum);
+}
+
 static int parse_header(struct tl_tar *tar, const uint8_t *block, struct header *h,
 			struct tl_error *err)
 {

@@ -28,6 +28,9 @@ struct tl_tar_member {
 
 struct tl_tar;
 
+/* Does an inflated file that begins so begin with the header of a member? Any form has its checksum. */
+bool tl_tar_probe(const uint8_t *head, size_t length);
+
 /* Borrows the input. `progress` may be NULL; it counts members. */
 int tl_tar_open(struct tl_tar **out, struct tl_input *in, tl_progress_fn progress,
 		void *progress_payload, struct tl_error *err);

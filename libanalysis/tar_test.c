@@ -376,9 +376,29 @@ static void reading_can_be_stopped_inside_a_member(void **state)
 	assert_int_equal(tl_tar_next(tar, &member, &err), TL_STOPPED);
 }
 
+static void an_archive_is_known_by_the_sum_of_its_first_header(void **state)
+{
+	uint8_t *header;
+
+	(void)state;
+	tar_example_file(&example, "perf.data", "x");
+	assert_true(tl_tar_probe(example.bytes, example.size));
+	assert_false(tl_tar_probe(example.bytes, 511));
+	header = example.bytes;
+	memset(header + 257, 0, 8); /* the older form has no magic */
+	tar_example_sum(header);
+	assert_true(tl_tar_probe(example.bytes, example.size));
+	header[0] ^= 1;
+	assert_false(tl_tar_probe(example.bytes, example.size));
+	memset(header, 0, 512);
+	assert_false(tl_tar_probe(example.bytes, example.size));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(an_archive_is_known_by_the_sum_of_its_first_header,
+						setup, teardown),
 		cmocka_unit_test_setup_teardown(files_and_links_come_in_order, setup, teardown),
 		cmocka_unit_test_setup_teardown(data_that_nobody_reads_is_skipped, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_long_name_of_gnu_tar_is_the_next_members, setup,

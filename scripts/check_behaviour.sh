@@ -63,6 +63,9 @@ expect 0 "$program" help | verdict 'help is none'
 		grep -q "logs.$suffix: is a tar archive: unpack it" err || cat err
 		[ ! -e case.db ] || echo 'left a case behind'
 	done
+	tar --format=v7 -cf old.tar strace.log
+	expect 2 "$program" import -o case.db old.tar
+	grep -q 'old.tar: is a tar archive: unpack it' err || cat err
 } | verdict 'an archive of recordings is not taken for one of them'
 {
 	printf 'hello\nworld\n' >words
