@@ -8,24 +8,7 @@
 
 #include "device_work.h"
 #include "memory.h"
-
-/* The step that was on at ts; `count` if none was. */
-static size_t step_at(const struct tl_steps_series *s, int64_t ts)
-{
-	size_t low = 0, high = s->count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (s->steps[middle].ts <= ts)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (!low || ts - s->steps[low - 1].ts >= s->steps[low - 1].duration_ns)
-		return s->count;
-	return low - 1;
-}
+#include "steps.h"
 
 /* Collectives are of the step that launched them: they may run on into the next one. */
 static int sum_collectives(const struct tl_steps_series *s, const struct tl_steps_part *part,
@@ -43,8 +26,8 @@ static int sum_collectives(const struct tl_steps_series *s, const struct tl_step
 		for (size_t i = 0; i < work->devices[d].task_count; i++) {
 			const struct tl_device_task *task = &work->devices[d].tasks[i];
 			size_t step =
-				step_at(s, task->launch_ns != TL_TIME_UNKNOWN ? task->launch_ns
-									      : task->begin_ns);
+				tl_steps_at(s, task->launch_ns != TL_TIME_UNKNOWN ? task->launch_ns
+										  : task->begin_ns);
 			int64_t begin = task->begin_ns, span;
 
 			if (step < part->first || step >= part->end)

@@ -9,6 +9,7 @@
 
 #include "memory.h"
 #include "stats.h"
+#include "steps.h"
 #include "steps_model.h"
 
 #define APART_RATIO	 3  /* the longest excess is this many times the next one */
@@ -68,25 +69,6 @@ bool tl_is_checkpoint_name(const char *name)
 	"(n.text LIKE '%checkpoint%' OR n.text LIKE '%ckpt%' OR n.text LIKE '%save!_model%' " \
 	"ESCAPE '!' OR n.text LIKE '%state!_dict%' ESCAPE '!')"
 
-/* The step that the span begins in; steps of a thread follow each other in time. */
-static struct tl_step *step_at(const struct tl_steps_series *s, int64_t ts)
-{
-	size_t low = 0, high = s->count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (s->steps[middle].ts <= ts)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (!low || !s->steps[low - 1].has_ts ||
-	    ts - s->steps[low - 1].ts >= s->steps[low - 1].span_ns)
-		return NULL;
-	return &s->steps[low - 1];
-}
-
 static int read_spans(struct tl_statement *st, const struct tl_steps_series *s, bool *marks,
 		      struct tl_error *err)
 {
@@ -94,8 +76,7 @@ static int read_spans(struct tl_statement *st, const struct tl_steps_series *s, 
 	int ret;
 
 	while ((ret = tl_statement_step(st, err)) > 0) {
-		struct tl_step *step = step_at(s, tl_column_i64(st, 0));
-		size_t length;
+		size_t at = tl_steps_at(s, tl_column_i64(st, 0)), length;
 		const char *text = tl_column_text(st, 2, &length);
 
 		name.length = 0;
@@ -104,9 +85,9 @@ static int read_spans(struct tl_statement *st, const struct tl_steps_series *s, 
 			ret = tl_fail(err, TL_NOMEM, "out of memory");
 			break;
 		}
-		if (step && tl_column_i64(st, 1) > step->span_ns / SPAN_SHARE &&
+		if (at < s->count && tl_column_i64(st, 1) > s->steps[at].span_ns / SPAN_SHARE &&
 		    tl_is_checkpoint_name(name.data))
-			marks[step - s->steps] = true;
+			marks[at] = true;
 	}
 	tl_text_release(&name);
 	return ret;

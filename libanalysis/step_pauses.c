@@ -10,6 +10,7 @@
 #include "memory.h"
 #include "stats.h"
 #include "step_episode.h"
+#include "steps.h"
 
 #define NS_PER_S     INT64_C(1000000000)
 #define PAUSE_SHARE  0.1 /* of a baseline step */
@@ -30,20 +31,6 @@ static bool gap_after(const struct tl_steps_series *s, size_t i, int64_t stride,
 		return false;
 	*gap = distance > x->span_ns ? (double)(distance - x->span_ns) : 0;
 	return true;
-}
-
-/* How far apart the numbers of neighbours usually are: logs may tell of every 10th step. */
-static int64_t usual_stride(const struct tl_steps_series *s, double *scratch)
-{
-	size_t count = 0;
-
-	for (size_t i = 0; i + 1 < s->count; i++) {
-		double stride = (double)s->steps[i + 1].number - (double)s->steps[i].number;
-
-		if (stride > 0)
-			scratch[count++] = stride;
-	}
-	return count ? llround(tl_median(scratch, count)) : 1;
 }
 
 /* The unit of the times, a power of ten from 1 ms to 1 s: what is below it in a gap is made up. */
@@ -105,16 +92,18 @@ static int add_pause(struct tl_steps_series *s, size_t *capacity, size_t after, 
 
 int tl_step_pauses(struct tl_steps_series *s, struct tl_error *err)
 {
-	double *gaps, least, gap;
+	double *gaps, least, gap, usual;
 	int64_t stride;
 	size_t count = 0, capacity = 0;
-	int ret = TL_OK;
+	int ret = tl_steps_stride(s, &usual, err);
 
 	s->gap_ns = NAN;
+	if (ret < 0)
+		return ret;
 	gaps = tl_alloc(s->count + 1, sizeof(*gaps), err);
 	if (!gaps)
 		return TL_NOMEM;
-	stride = usual_stride(s, gaps);
+	stride = usual > 0 && usual < 1e15 ? llround(usual) : 1;
 	for (size_t i = 0; i + 1 < s->count; i++)
 		if (gap_after(s, i, stride, &gap))
 			gaps[count++] = gap;

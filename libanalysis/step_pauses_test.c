@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "step_pauses.h"
+#include "steps.h"
 
 #define MS    INT64_C(1000000)
 #define S     (1000 * MS)
@@ -135,10 +136,40 @@ static void times_and_numbers_at_the_ends_of_their_range_do_no_harm(void **state
 	assert_int_equal(series.pause_count, 0);
 }
 
+static void the_step_that_is_on_is_found(void **state)
+{
+	(void)state;
+	make(3, 0, 10);
+	step[1].span_ns = 50 * MS;
+	assert_int_equal(tl_steps_at(&series, step[0].ts - 1), 3);
+	assert_int_equal(tl_steps_at(&series, step[0].ts), 0);
+	assert_int_equal(tl_steps_at(&series, step[1].ts + 50 * MS - 1), 1);
+	assert_int_equal(tl_steps_at(&series, step[1].ts + 50 * MS), 3); /* between two */
+	assert_int_equal(tl_steps_at(&series, INT64_MAX), 3);
+	step[0].ts = INT64_MIN;
+	assert_int_equal(tl_steps_at(&series, step[1].ts - 1), 3);
+}
+
+static void the_usual_stride_is_the_median_of_those_that_ascend(void **state)
+{
+	double stride;
+
+	(void)state;
+	make(6, 0, 10);
+	step[2].number = 11; /* 0 1 11 3 4 5: 1, 10, 1, 1 */
+	assert_int_equal(tl_steps_stride(&series, &stride, &err), TL_OK);
+	assert_true(stride == 1);
+	make(1, 0, 10);
+	assert_int_equal(tl_steps_stride(&series, &stride, &err), TL_OK);
+	assert_true(stride == 0);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
+		TEST(the_step_that_is_on_is_found),
+		TEST(the_usual_stride_is_the_median_of_those_that_ascend),
 		TEST(a_regular_pause_is_found_with_its_period),
 		TEST(what_is_short_beside_a_step_is_no_pause),
 		TEST(missing_steps_are_no_pause),

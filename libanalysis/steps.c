@@ -9,10 +9,51 @@
 
 #include "memory.h"
 #include "source_ranks.h"
+#include "stats.h"
 
 static int no_memory(struct tl_error *err)
 {
 	return tl_fail(err, TL_NOMEM, "out of memory");
+}
+
+/* ---- places and numbers ---- */
+
+size_t tl_steps_at(const struct tl_steps_series *s, int64_t ts)
+{
+	size_t low = 0, high = s->count;
+	int64_t since;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (s->steps[middle].ts <= ts)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (!low || !s->steps[low - 1].has_ts ||
+	    __builtin_sub_overflow(ts, s->steps[low - 1].ts, &since) ||
+	    since >= s->steps[low - 1].span_ns)
+		return s->count;
+	return low - 1;
+}
+
+int tl_steps_stride(const struct tl_steps_series *s, double *stride, struct tl_error *err)
+{
+	double *strides = tl_alloc(s->count + 1, sizeof(*strides), err);
+	size_t count = 0;
+
+	if (!strides)
+		return TL_NOMEM;
+	for (size_t i = 0; i + 1 < s->count; i++) {
+		double next = (double)s->steps[i + 1].number - (double)s->steps[i].number;
+
+		if (next > 0)
+			strides[count++] = next;
+	}
+	*stride = count ? tl_median(strides, count) : 0;
+	free(strides);
+	return TL_OK;
 }
 
 /* ---- public ---- */

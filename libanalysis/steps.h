@@ -34,6 +34,14 @@ int tl_steps_load_rows(struct tl_store *store, const struct tl_steps_options *op
 int tl_steps_judge(struct tl_store *store, const struct tl_steps_options *options,
 		   struct tl_arena *arena, struct tl_steps_series *s, struct tl_error *err);
 
+/* The step that is on at ts, or s->count: none is. Steps of a thread follow each other in time. */
+size_t tl_steps_at(const struct tl_steps_series *s, int64_t ts);
+/*
+ * How far apart the numbers of neighbours usually are, the median: logs may tell of every 10th step.
+ * *stride is 0 where no two of them ascend.
+ */
+int tl_steps_stride(const struct tl_steps_series *s, double *stride, struct tl_error *err);
+
 /* Makes the tables anew from slices and step marks; within the caller's transaction. */
 int tl_steps_derive(struct tl_store *store, struct tl_error *err);
 

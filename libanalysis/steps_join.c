@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "memory.h"
-#include "stats.h"
 
 #define NONE	   SIZE_MAX
 #define ROUNDED_NS INT64_C(1000000000) /* times of logs may be of whole seconds */
@@ -153,26 +152,11 @@ static void link_rotated(struct link *links, size_t first, size_t end)
 
 static int measure_stride(struct link *x, struct tl_error *err)
 {
-	const struct tl_steps_series *s = x->series;
-	double *strides = tl_alloc(s->count + 1, sizeof(*strides), err);
-	size_t count = 0;
+	double stride;
+	int ret = tl_steps_stride(x->series, &stride, err);
 
-	if (!strides)
-		return TL_NOMEM;
-	for (size_t i = 0; i + 1 < s->count; i++) {
-		double stride = (double)s->steps[i + 1].number - (double)s->steps[i].number;
-
-		if (stride > 0)
-			strides[count++] = stride;
-	}
-	x->stride = 0;
-	if (count) {
-		double median = tl_median(strides, count);
-
-		x->stride = median < 1e15 ? (int64_t)median : 0;
-	}
-	free(strides);
-	return TL_OK;
+	x->stride = ret == TL_OK && stride < 1e15 ? (int64_t)stride : 0;
+	return ret;
 }
 
 static int make_links(const struct tl_steps *steps, const struct tl_steps_extent *extents,

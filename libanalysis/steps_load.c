@@ -19,7 +19,7 @@ struct loading {
 	/* the series being filled, and what tells the next one from it */
 	struct tl_steps_series *series;
 	struct tl_steps_extent *extents; /* one a series */
-	size_t step_capacity, extent_capacity;
+	size_t step_capacity, series_capacity, extent_capacity;
 	int64_t source_id, track_id;
 	int32_t rank;
 };
@@ -89,10 +89,9 @@ static int new_series(struct loading *l, struct tl_statement *st, const char *or
 		      struct tl_error *err)
 {
 	struct tl_steps *out = l->out;
-	size_t capacity = out->series_count; /* series are few */
 	struct tl_steps_series *s;
 	bool failed = false;
-	int ret = tl_grow(&out->series, &capacity, out->series_count + 1, err);
+	int ret = tl_grow(&out->series, &l->series_capacity, out->series_count + 1, err);
 
 	if (ret == TL_OK)
 		ret = tl_grow(&l->extents, &l->extent_capacity, out->series_count + 1, err);
