@@ -2,16 +2,13 @@
  * clock_anchor_test.c - lines through snapshots of clocks whose course is known because it was made up,
  * and the sources that they hold for.
  */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "clock_anchor.h"
 #include "random.h"
+#include "store_example.h"
 
 #define UNIX INT64_C(1700000000000000000)
 #define BOOT INT64_C(13770000000000) /* what the clock shows at UNIX */
@@ -163,32 +160,6 @@ static void nothing_is_fitted_through_nothing(void **state)
 }
 
 /* ---- sources ---- */
-
-static struct tl_store *store;
-static struct tl_error err;
-
-static int setup(void **state)
-{
-	(void)state;
-	memset(&err, 0, sizeof(err));
-	return tl_store_open_temporary(&store, &err);
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	tl_store_close(store);
-	store = NULL;
-	return 0;
-}
-
-static int64_t value(const char *sql)
-{
-	int64_t v;
-
-	assert_int_equal(tl_store_value(store, sql, INT64_MIN, &v, &err), TL_OK);
-	return v;
-}
 
 static void emit(struct tl_writer *writer, const struct tl_event *ev)
 {
@@ -380,7 +351,7 @@ int main(void)
 		cmocka_unit_test(a_wall_clock_that_was_set_shows_in_the_residual),
 		cmocka_unit_test(any_values_are_survived),
 		cmocka_unit_test(nothing_is_fitted_through_nothing),
-#define ON_A_CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define ON_A_CASE(name) cmocka_unit_test_setup_teardown(name, setup_store, teardown_store)
 		ON_A_CASE(a_source_is_mapped_by_the_snapshots_of_its_host),
 		ON_A_CASE(it_does_not_matter_which_came_first),
 		ON_A_CASE(other_hosts_are_left_alone),

@@ -2,42 +2,13 @@
  * clock_test.c - lines from source time to Unix time, which claim is in force, what moves with it, and
  * whether sources may be joined. The expected values are counted by hand.
  */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "clock.h"
+#include "store_example.h"
 #include "writer.h"
-
-static struct tl_store *store;
-static struct tl_error err;
-
-static int setup(void **state)
-{
-	(void)state;
-	memset(&err, 0, sizeof(err));
-	return tl_store_open_temporary(&store, &err);
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	tl_store_close(store);
-	store = NULL;
-	return 0;
-}
-
-static int64_t value(const char *sql)
-{
-	int64_t v;
-
-	assert_int_equal(tl_store_value(store, sql, INT64_MIN, &v, &err), TL_OK);
-	return v;
-}
 
 /* A source with samples at 1000 and 1000000000000 of its own clock. */
 static void import(const char *name, enum tl_clock_method method, int64_t offset, int64_t residual)
@@ -315,7 +286,7 @@ int main(void)
 		cmocka_unit_test(times_come_back_from_a_line),
 		cmocka_unit_test(a_slope_of_20_ppm_is_20_us_a_second),
 		cmocka_unit_test(lines_compose),
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup_store, teardown_store)
 		TEST(the_surest_claim_is_in_force),
 		TEST(snapshots_know_better_than_a_look_that_grew_old),
 		TEST(what_a_person_says_is_kept_until_it_is_released),

@@ -2,29 +2,21 @@
  * explain_test.c - the answer of tl_explain on a case made by hand, where every part is known by
  * counting; and the innermost of spans against tl_partition.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
-#include "analysis.h"
 #include "explain_parts.h"
 #include "near_test.h"
 #include "partition.h"
 #include "random.h"
+#include "source_example.h"
 
 #define US INT64_C(1000)
 #define MS INT64_C(1000000)
 
-static struct tl_store *store;
-static struct tl_writer *writer;
 static struct tl_explain answer;
-static struct tl_error err;
 
 /* Steps that were recorded; setup takes all. */
 static int first_recorded, end_recorded;
@@ -33,48 +25,26 @@ enum { TRAINER = 100, THIEF = 200, STEPS = 40, SLOW_FROM = 30 };
 
 static int setup(void **state)
 {
-	(void)state;
 	first_recorded = 0;
 	end_recorded = STEPS;
-	memset(&err, 0, sizeof(err));
 	memset(&answer, 0, sizeof(answer));
-	return tl_store_open_temporary(&store, &err);
+	return setup_store(state);
 }
 
 static int teardown(void **state)
 {
-	(void)state;
 	tl_explain_release(&answer);
-	tl_store_close(store);
-	return 0;
+	return teardown_store(state);
 }
 
 /* ---- a case by hand ---- */
 
-static void emit(const struct tl_event *ev)
+static void begin_recording(const char *name)
 {
-	struct tl_sink *sink = tl_writer_sink(writer);
-
-	assert_int_equal(sink->emit(sink, ev, &err), TL_OK);
-}
-
-static void begin_source(const char *name)
-{
-	const struct tl_source_description source = { .path = name, .importer = "test" };
-	const struct tl_writer_options opt = { .symbols.no_symbols = true };
-
-	assert_int_equal(tl_writer_begin(&writer, store, &source, &opt, &err), TL_OK);
+	begin_source(name);
 	emit(&(struct tl_event) {
 		.kind = TL_EVENT_CLOCK,
 		.clock = { .name = "test", .method = TL_CLOCK_EXACT, .why = "made so" } });
-}
-
-static void end_source(void)
-{
-	const struct tl_import_result result = { .records = 1 };
-
-	assert_int_equal(tl_writer_commit(writer, &result, &err), TL_OK);
-	assert_int_equal(tl_clock_settle(store, &err), TL_OK);
 }
 
 static void comm(int32_t tid, const char *name)
@@ -263,12 +233,12 @@ static void add_device(enum tl_slice_class class_, int64_t more_ns)
 
 static void make_case(bool has_sched, bool has_calls, bool has_operator)
 {
-	begin_source("trace.json");
+	begin_recording("trace.json");
 	add_steps(has_operator);
 	end_source();
 	if (!has_sched && !has_calls)
 		return;
-	begin_source("perf.data");
+	begin_recording("perf.data");
 	if (has_sched) {
 		add_sched(has_calls);
 	} else {
@@ -366,10 +336,10 @@ static void what_was_not_recorded_is_told_but_names_nothing(void **state)
  */
 static void make_unseen_returns(bool has_wakeups, bool has_losses)
 {
-	begin_source("trace.json");
+	begin_recording("trace.json");
 	add_steps(false);
 	end_source();
-	begin_source("perf.data");
+	begin_recording("perf.data");
 	comm(TRAINER, "trainer");
 	comm(THIEF, "thief");
 	switch_to(step_begin(0) - 3 * MS, THIEF, TL_SWITCH_SLEEPING, 0);
@@ -462,7 +432,7 @@ static void without_switches_calls_and_operators_are_wall_time(void **state)
 static void between_spans_of_a_job_that_launches_work_is_a_launch_gap(void **state)
 {
 	(void)state;
-	begin_source("trace.json");
+	begin_recording("trace.json");
 	add_steps(true);
 	add_device(TL_SLICE_KERNEL, 0);
 	end_source();
@@ -475,10 +445,10 @@ static void between_spans_of_a_job_that_launches_work_is_a_launch_gap(void **sta
 static void time_that_samples_alone_do_not_stand_for_is_off_the_cpu(void **state)
 {
 	(void)state;
-	begin_source("trace.json");
+	begin_recording("trace.json");
 	add_steps(true);
 	end_source();
-	begin_source("perf.data");
+	begin_recording("perf.data");
 	emit(&(struct tl_event) { .kind = TL_EVENT_TYPE,
 				  .type = { .name = "cpu-clock", .unit = "ns" } });
 	comm(TRAINER, "trainer");
@@ -516,7 +486,7 @@ static void a_thread_that_is_not_there_is_nothing(void **state)
 static void steps_of_a_log_are_those_of_the_busiest_main_thread(void **state)
 {
 	(void)state;
-	begin_source("perf.data");
+	begin_recording("perf.data");
 	emit(&(struct tl_event) { .kind = TL_EVENT_TYPE,
 				  .type = { .name = "cpu-clock", .unit = "ns" } });
 	add_sched(true);
@@ -532,7 +502,7 @@ static void steps_of_a_log_are_those_of_the_busiest_main_thread(void **state)
 
 static void make_log_of_rows(int per_good, int per_slow)
 {
-	begin_source("perf.data");
+	begin_recording("perf.data");
 	add_sched(true);
 	add_logged_steps(per_good, per_slow);
 	end_source();
@@ -569,11 +539,11 @@ static void time_that_the_device_starves_is_the_time_until_its_next_launch(void 
 	double sum = 0;
 
 	(void)state;
-	begin_source("trace.json");
+	begin_recording("trace.json");
 	add_steps(false);
 	add_device(TL_SLICE_KERNEL, 0);
 	end_source();
-	begin_source("perf.data");
+	begin_recording("perf.data");
 	add_sched(true);
 	end_source();
 	assert_int_equal(ask(NULL), TL_OK);
@@ -622,11 +592,11 @@ static void a_recording_of_slow_steps_alone_has_nothing_to_compare_with(void **s
 static void where_the_device_works_longer_it_is_the_bottleneck(void **state)
 {
 	(void)state;
-	begin_source("trace.json");
+	begin_recording("trace.json");
 	add_steps(false);
 	add_device(TL_SLICE_KERNEL, 10 * MS);
 	end_source();
-	begin_source("perf.data");
+	begin_recording("perf.data");
 	add_sched(true);
 	end_source();
 	assert_int_equal(ask(NULL), TL_OK);
@@ -641,7 +611,7 @@ static void where_the_device_works_longer_it_is_the_bottleneck(void **state)
 static void where_a_collective_takes_longer_other_ranks_are_waited_for(void **state)
 {
 	(void)state;
-	begin_source("trace.json");
+	begin_recording("trace.json");
 	add_steps(false);
 	add_device(TL_SLICE_COMMUNICATION, 10 * MS);
 	for (int i = 0; i < STEPS; i++) {
@@ -657,7 +627,7 @@ static void where_a_collective_takes_longer_other_ranks_are_waited_for(void **st
 		emit(&ev);
 	}
 	end_source();
-	begin_source("perf.data");
+	begin_recording("perf.data");
 	add_sched(true);
 	end_source();
 	assert_int_equal(ask(NULL), TL_OK);

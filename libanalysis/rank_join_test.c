@@ -1,33 +1,11 @@
 /*
  * rank_join_test.c - which threads of two logs are one row: by number, machine and rank.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
-#include <cmocka.h>
-
 #include <string.h>
 
-#include "analysis.h"
 #include "lives.h"
-
-static struct tl_store *store;
-static struct tl_error err;
-
-static int setup(void **state)
-{
-	(void)state;
-	memset(&err, 0, sizeof(err));
-	return tl_store_open_temporary(&store, &err);
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	tl_store_close(store);
-	return 0;
-}
+#include "store_example.h"
 
 /* A log of one call of thread 7, and what it says of itself: one key, or NULL. */
 static void add_log(const char *name, const char *key, const char *value)
@@ -108,7 +86,7 @@ static void a_log_without_a_rank_may_be_of_any(void **state)
 	assert_int_equal(threads(), 1);
 }
 
-#define JOIN_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define JOIN_TEST(name) cmocka_unit_test_setup_teardown(name, setup_store, teardown_store)
 
 int main(void)
 {

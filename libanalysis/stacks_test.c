@@ -2,47 +2,16 @@
  * stacks_test.c - folded stacks of a case that is written here sample by sample. Expected lines and
  * weights are counted by hand.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "memory.h"
-#include "store.h"
-
-static struct tl_store *store;
-static struct tl_writer *writer;
-static struct tl_error err;
+#include "source_example.h"
 
 enum { CLOCK, FAULTS }; /* events of the case: periods in ns, and without a unit of time */
 
-static int setup(void **state)
-{
-	(void)state;
-	memset(&err, 0, sizeof(err));
-	return tl_store_open_temporary(&store, &err);
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	tl_store_close(store);
-	store = NULL;
-	return 0;
-}
-
 /* ---- writing ---- */
-
-static void emit(const struct tl_event *ev)
-{
-	struct tl_sink *sink = tl_writer_sink(writer);
-
-	assert_int_equal(sink->emit(sink, ev, &err), TL_OK);
-}
 
 static void type(uint32_t index, const char *name, const char *unit)
 {
@@ -72,14 +41,6 @@ static void begin(bool aggregate_only)
 	assert_int_equal(tl_writer_begin(&writer, store, &source, &opt, &err), TL_OK);
 	type(CLOCK, "cpu-clock:u", "ns");
 	type(FAULTS, "page-faults", "events");
-}
-
-static void commit(void)
-{
-	const struct tl_import_result result = { .records = 1 };
-
-	assert_int_equal(tl_writer_commit(writer, &result, &err), TL_OK);
-	writer = NULL;
 }
 
 /* `frames`: "leaf caller outermost"; "k:name" is kernel code, "?" has no name. */
@@ -156,7 +117,7 @@ static void write_small(bool aggregate_only)
 	sample(CLOCK, 200, 1001, 1000, "spin main");
 	sample(CLOCK, 300, 1001, 3500, "k:schedule spin main");
 	sample(CLOCK, 400, 1002, 1000, "? main");
-	commit();
+	commit_source();
 }
 
 static void stacks_are_summed_by_period_and_sorted(void **state)
@@ -274,7 +235,7 @@ static void samples_without_time_are_counted_apart(void **state)
 	comm(1001, "a");
 	sample(CLOCK, 100, 1001, 10, "f");
 	sample(CLOCK, -1, 1001, 10, "f");
-	commit();
+	commit_source();
 	assert_string_equal(ask(&opt, &folded), "a;f 10\n");
 	assert_int_equal(folded.without_time_count, 1);
 	assert_int_equal(folded.outside_count, 0);
@@ -308,7 +269,7 @@ static void the_idle_task_can_be_left_out(void **state)
 	comm(1001, "a");
 	sample(CLOCK, 1, 0, 7, "k:idle");
 	sample(CLOCK, 2, 1001, 1, "f");
-	commit();
+	commit_source();
 	assert_folds((struct tl_fold_options) { 0 }, "a;f 1\nswapper;idle 7\n");
 	assert_folds((struct tl_fold_options) { .no_idle = true }, "a;f 1\n");
 }
@@ -387,7 +348,7 @@ static void unnamed_code_of_modules_is_shown_at_its_address(void **state)
 	ev.sample.frame_count = 2;
 	ev.sample.has_callchain = true;
 	emit(&ev);
-	commit();
+	commit_source();
 	assert_folds((struct tl_fold_options) { .show_addresses = true },
 		     "ab;[prog <1456>];[[net] <ffffffffa0000123>] 5\n");
 	assert_folds((struct tl_fold_options) { .show_addresses = true, .compat = TL_COMPAT_PERL },
@@ -400,7 +361,7 @@ static void an_empty_chain_is_a_bare_name(void **state)
 	begin(true);
 	comm(1001, "a");
 	sample(CLOCK, 1, 1001, 5, "");
-	commit();
+	commit_source();
 	assert_folds((struct tl_fold_options) { 0 }, "a 5\n");
 	assert_folds((struct tl_fold_options) { .root = TL_ROOT_NONE }, "[no stack] 5\n");
 	assert_folds((struct tl_fold_options) { .compat = TL_COMPAT_PERL }, "a_ 5\n");
@@ -412,7 +373,7 @@ static void a_line_that_ends_like_a_count_is_guarded_before_lines_are_merged(voi
 	begin(true);
 	comm(1001, "a");
 	sample(CLOCK, 1, 1001, 5, "f");
-	commit();
+	commit_source();
 	assert_int_equal(
 		tl_store_execute(store, "UPDATE string SET text = 'run 7' WHERE text = 'f'", &err),
 		TL_OK);
@@ -426,7 +387,7 @@ static void lines_are_sorted_with_their_counts(void **state)
 	comm(1001, "a");
 	sample(CLOCK, 1, 1001, 9, "f");
 	sample(CLOCK, 1, 1001, 5, "fx");
-	commit();
+	commit_source();
 	/* as LC_ALL=C sort compares "a;f 9" with "a;f 1x 5" */
 	assert_int_equal(
 		tl_store_execute(store, "UPDATE string SET text = 'f 1x' WHERE text = 'fx'", &err),
@@ -529,7 +490,7 @@ static void compat_shows_the_innermost_127_frames(void **state)
 	sample(CLOCK, 1, 1000, 5, long_chain(chain, "leaf", 127, "kept"));
 	sample(CLOCK, 2, 1000, 6, long_chain(chain, "leaf", 128, "cut"));
 	sample(CLOCK, 3, 1000, 7, long_chain(chain, "leaf", 250, "cut"));
-	commit();
+	commit_source();
 	at = stpcpy(line, "main;kept");
 	for (int i = 0; i < 125; i++)
 		at = stpcpy(at, ";x");
@@ -553,7 +514,7 @@ static void compat_asks_for_samples_when_names_depend_on_them(void **state)
 	begin(true);
 	comm(10001, "x"); /* one letter before five digits: the time becomes part of the name */
 	sample(CLOCK, 1500000000, 10001, 5, "f");
-	commit();
+	commit_source();
 	assert_folds(opt, "-4: names that the rules make of times: the case holds sums per stack, "
 			  "not the single samples");
 }
@@ -568,7 +529,7 @@ static void compat_makes_names_of_times(void **state)
 	comm(1001, "ab");
 	sample(CLOCK, 1500000000, 1001, 5, "f");
 	sample(CLOCK, 1500000000, 12345, 5, "f");
-	commit();
+	commit_source();
 	assert_folds(opt, "ab;f 5\nx_12345/12345_____1.500000000:;f 5\n");
 }
 
@@ -660,7 +621,7 @@ static void write_switches(void)
 	go(5250000, 0, 1002, TL_SWITCH_SLEEPING, 1001);
 	sample(FAULTS, 6000000, 1001, 1, "k:schedule work main");
 	go(6000000, 0, 1001, TL_SWITCH_UNINTERRUPTIBLE, 0);
-	commit();
+	commit_source();
 }
 
 static void time_off_the_cpu_is_counted_where_the_thread_left_it(void **state)
@@ -765,7 +726,7 @@ static void what_makes_no_sense_is_refused(void **state)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup_store, teardown_store)
 	const struct CMUnitTest tests[] = {
 		TEST(stacks_are_summed_by_period_and_sorted),
 		TEST(the_first_event_in_time_is_folded_unless_told),

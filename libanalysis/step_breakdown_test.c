@@ -2,20 +2,13 @@
  * step_breakdown_test.c - splits of steps and comparisons of ranks, of traces so small that they are
  * counted by hand.
  */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <math.h>
 #include <string.h>
 
-#include <cmocka.h>
+#include "source_example.h"
 
-#include "analysis.h"
-
-static struct tl_store *store;
-static struct tl_writer *writer;
-static struct tl_error err;
 static struct tl_steps steps;
 static struct tl_steps_breakdown parts;
 
@@ -23,27 +16,16 @@ enum { HOST, STREAM, OTHER_STREAM, SPLIT };
 
 static int setup(void **state)
 {
-	(void)state;
-	memset(&err, 0, sizeof(err));
 	memset(&steps, 0, sizeof(steps));
 	memset(&parts, 0, sizeof(parts));
-	return tl_store_open_temporary(&store, &err);
+	return setup_store(state);
 }
 
 static int teardown(void **state)
 {
-	(void)state;
 	tl_steps_breakdown_release(&parts);
 	tl_steps_release(&steps);
-	tl_store_close(store);
-	return 0;
-}
-
-static void emit(const struct tl_event *ev)
-{
-	struct tl_sink *sink = tl_writer_sink(writer);
-
-	assert_int_equal(sink->emit(sink, ev, &err), TL_OK);
+	return teardown_store(state);
 }
 
 static void track(uint32_t index, enum tl_track_kind kind, int32_t tid, int32_t device)
@@ -60,23 +42,13 @@ static void track(uint32_t index, enum tl_track_kind kind, int32_t tid, int32_t 
 
 static void begin(const char *path, const char *rank)
 {
-	const struct tl_source_description source = { .path = path, .importer = "test" };
-	const struct tl_writer_options opt = { .symbols.no_symbols = true };
-
-	assert_int_equal(tl_writer_begin(&writer, store, &source, &opt, &err), TL_OK);
+	begin_source(path);
 	if (rank)
 		emit(&(struct tl_event) { .kind = TL_EVENT_META, .meta = { "rank", rank } });
 	track(HOST, TL_TRACK_THREAD, 4242, -1);
 	track(STREAM, TL_TRACK_DEVICE, TL_ID_NONE, 0);
 	track(OTHER_STREAM, TL_TRACK_DEVICE, TL_ID_NONE, 0);
 	track(SPLIT, TL_TRACK_OTHER, TL_ID_NONE, 0);
-}
-
-static void commit(void)
-{
-	const struct tl_import_result result = { .records = 1 };
-
-	assert_int_equal(tl_writer_commit(writer, &result, &err), TL_OK);
 }
 
 /* correlation 0: none */
@@ -148,7 +120,7 @@ static void the_parts_of_a_step_add_up(void **state)
 	slice(HOST, TL_SLICE_RUNTIME, 1400, 1410, 4, "copy");
 	slice(OTHER_STREAM, TL_SLICE_MEMORY_COPY, 1590, 1650, 4, "copy"); /* 50 alone */
 	slice(HOST, TL_SLICE_RUNTIME, 1500, 1510, 99, "nothing came of it");
-	commit();
+	commit_source();
 	p = break_down(1);
 	assert_true(p->has_work);
 	assert_false(p->has_told);
@@ -183,7 +155,7 @@ static void work_that_crosses_a_step_counts_in_both(void **state)
 	step(2, 2000, 3000);
 	slice(STREAM, TL_SLICE_KERNEL, 1900, 2300, 0, "k");
 	slice(STREAM, TL_SLICE_KERNEL, 2200, 2250, 0, "inside of it");
-	commit();
+	commit_source();
 	p = break_down(2);
 	assert_int_equal(p[0].busy_ns, 100);
 	assert_int_equal(p[1].busy_ns, 300);
@@ -201,7 +173,7 @@ static void the_next_work_tells_why_the_end_of_a_step_is_idle(void **state)
 	step(1, 1000, 2000);
 	slice(HOST, TL_SLICE_RUNTIME, 1900, 1910, 5, "launch");
 	slice(STREAM, TL_SLICE_KERNEL, 2100, 2200, 5, "k");
-	commit();
+	commit_source();
 	p = break_down(1);
 	assert_int_equal(p->idle_late_ns, 900);
 	assert_int_equal(p->idle_launched_ns, 100);
@@ -222,7 +194,7 @@ static void arrows_stand_for_launches_that_are_not_in_the_trace(void **state)
 	arrow(STREAM, TL_FLOW_END, 1200, 7, "wish");
 	arrow(STREAM, TL_FLOW_END, 1200, 7, "launch");
 	arrow(OTHER_STREAM, TL_FLOW_END, 1200, 7, "elsewhere");
-	commit();
+	commit_source();
 	p = break_down(1);
 	assert_int_equal(p->launch_count, 1);
 	assert_int_equal((int)p->delay_ns, 50);
@@ -241,7 +213,7 @@ static void an_id_that_is_used_again_belongs_to_the_last_launch_before(void **st
 	slice(STREAM, TL_SLICE_KERNEL, 1030, 1100, 5, "k");
 	slice(HOST, TL_SLICE_RUNTIME, 1510, 1520, 5, "launch");
 	slice(STREAM, TL_SLICE_KERNEL, 1530, 1600, 5, "k");
-	commit();
+	commit_source();
 	p = break_down(1);
 	assert_int_equal(p->launch_count, 2);
 	assert_int_equal((int)p->delay_max_ns, 20);
@@ -256,7 +228,7 @@ static void launches_after_their_work_are_counted(void **state)
 	step(1, 1000, 2000);
 	slice(HOST, TL_SLICE_RUNTIME, 1110, 1120, 5, "launch");
 	slice(STREAM, TL_SLICE_KERNEL, 1100, 1200, 5, "k");
-	commit();
+	commit_source();
 	p = break_down(1);
 	assert_int_equal(p->early_count, 1);
 	assert_int_equal((int)p->delay_ns, -10);
@@ -291,7 +263,7 @@ static void what_the_profiler_says_is_of_the_step_that_asked_for_it(void **state
 	slice(SPLIT, TL_SLICE_OVERLAP, 2400, 2500, 0, "Free"); /* of neither */
 	slice(SPLIT, TL_SLICE_OVERLAP, 2500, 3300, 0, "Computing");
 	slice(SPLIT, TL_SLICE_OVERLAP, 2600, 2700, 0, "something else");
-	commit();
+	commit_source();
 	p = break_down(2);
 	assert_true(p[0].has_told && p[1].has_told);
 	assert_int_equal(p[0].told.computing_ns, 200);
@@ -317,7 +289,7 @@ static void a_device_that_is_only_told_of_has_no_work(void **state)
 	step(1, 1000, 2000);
 	slice(STREAM, TL_SLICE_KERNEL, 1500, 1700, 0, "k1");
 	slice(SPLIT, TL_SLICE_OVERLAP, 1500, 1700, 0, "Computing");
-	commit();
+	commit_source();
 	p = break_down(2);
 	assert_int_equal(p[0].device, 0);
 	assert_true(p[0].has_work && !p[0].has_told);
@@ -345,7 +317,7 @@ static void a_table_that_splits_steps_is_believed(void **state)
 	mark(50, -1, -1, 900, NULL);
 	mark(51, -1, -1, 1000,
 	     "{\"computing_ns\":600,\"communication_ns\":300,\"exposed_ns\":250,\"free_ns\":150}");
-	commit();
+	commit_source();
 	p = break_down(1);
 	assert_false(p->has_work);
 	assert_int_equal(steps.series[0].steps[p->step].number, 51);
@@ -363,12 +335,12 @@ static void steps_of_a_log_are_split_by_the_trace_of_their_rank(void **state)
 		begin(rank ? "rank1.json" : "rank0.json", rank ? "1" : "0");
 		slice(STREAM, TL_SLICE_KERNEL, 900, 1100, 0, "k");
 		slice(STREAM, TL_SLICE_KERNEL, 1500, rank ? 2600 : 2100, 0, "k");
-		commit();
+		commit_source();
 	}
 	begin("train.log", NULL);
 	mark(1, 1, 0, 1000, NULL); /* only half of it is in the trace */
 	mark(2, 1, 1000, 1000, NULL);
-	commit();
+	commit_source();
 	p = break_down(1);
 	assert_int_equal(steps.series[p->series].steps[p->step].number, 2);
 	assert_int_equal(p->busy_ns, 600);
@@ -379,7 +351,7 @@ static void without_device_work_it_is_said_what_is_missing(void **state)
 	(void)state;
 	begin("train.log", NULL);
 	mark(1, 0, 0, 1000, NULL);
-	commit();
+	commit_source();
 	assert_int_equal(tl_steps_load(store, NULL, &steps, &err), TL_OK);
 	assert_int_equal(tl_steps_break_down(store, &steps, &parts, &err), TL_NOTHING);
 	assert_non_null(strstr(err.text, "no device work"));
@@ -398,7 +370,7 @@ static void times_at_the_limits_of_a_clock_do_no_harm(void **state)
 	slice(SPLIT, TL_SLICE_OVERLAP, INT64_MIN, INT64_MIN + 5, 0, "Computing");
 	arrow(HOST, TL_FLOW_BEGIN, INT64_MIN + 2, 6, "a");
 	arrow(STREAM, TL_FLOW_END, INT64_MAX - 5, 6, "a");
-	commit();
+	commit_source();
 	if (tl_steps_load(store, NULL, &steps, &err) == TL_OK)
 		tl_steps_break_down(store, &steps, &parts, &err);
 }
@@ -419,7 +391,7 @@ static void rank_trace(const char *path, const char *rank, int64_t duration, int
 		      "nccl");
 		slice(OTHER_STREAM, TL_SLICE_COMMUNICATION, at + 50, at + 60, 10 + i, "within it");
 	}
-	commit();
+	commit_source();
 }
 
 static void who_waits_least_is_late(void **state)
@@ -512,7 +484,7 @@ static void ranks_that_take_the_same_are_not_slowest(void **state)
 		mark(i, 0, -1, 1000, NULL);
 		mark(i, 1, -1, 1000, NULL);
 	}
-	commit();
+	commit_source();
 	assert_int_equal(tl_steps_load(store, NULL, &steps, &err), TL_OK);
 	assert_int_equal(tl_ranks_load(store, &steps, 0, &ranks, &err), TL_OK);
 	assert_int_equal(ranks.steps[0].slowest_rank, -1);
@@ -546,7 +518,7 @@ static void logs_tell_who_is_slowest_but_not_who_is_late(void **state)
 		if (i != 2) /* a line that is missing */
 			mark(i, 1, -1, 1100, NULL);
 	}
-	commit();
+	commit_source();
 	assert_int_equal(tl_steps_load(store, NULL, &steps, &err), TL_OK);
 	assert_int_equal(tl_ranks_load(store, &steps, 0, &ranks, &err), TL_OK);
 	assert_int_equal(ranks.step_count, 3);

@@ -2,44 +2,14 @@
  * step_class_test.c - which steps are slow, good, apart or spikes, as every question means it: from
  * spans on a thread, through the writer. What comes out is known from how the durations were made.
  */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
-#include "analysis.h"
-#include "store.h"
+#include "source_example.h"
 
 #define MS INT64_C(1000000)
-
-static struct tl_store *store;
-static struct tl_writer *writer;
-static struct tl_error err;
-
-static int setup(void **state)
-{
-	(void)state;
-	memset(&err, 0, sizeof(err));
-	return tl_store_open_temporary(&store, &err);
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	tl_store_close(store);
-	return 0;
-}
-
-static void emit(const struct tl_event *ev)
-{
-	struct tl_sink *sink = tl_writer_sink(writer);
-
-	assert_int_equal(sink->emit(sink, ev, &err), TL_OK);
-}
 
 static void span(const char *name, int64_t step, int64_t ts, int64_t dur)
 {
@@ -174,7 +144,7 @@ static void a_single_slow_step_is_a_spike(void **state)
 	assert_non_null(strstr(err.text, "--steps spike"));
 }
 
-#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define CASE(name) cmocka_unit_test_setup_teardown(name, setup_store, teardown_store)
 
 int main(void)
 {

@@ -2,77 +2,34 @@
  * steps_join_test.c - steps of one rank in several files, by hand: what is one series, what stays apart,
  * and that each step keeps its source.
  */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
-#include "analysis.h"
 #include "clock.h"
+#include "source_example.h"
 #include "step_view.h"
-#include "store.h"
 
 enum { HOST, STREAM };
 
-static struct tl_store *store;
-static struct tl_writer *writer;
-static struct tl_error err;
 static struct tl_steps steps;
 
 static int setup(void **state)
 {
-	(void)state;
-	memset(&err, 0, sizeof(err));
 	memset(&steps, 0, sizeof(steps));
-	return tl_store_open_temporary(&store, &err);
+	return setup_store(state);
 }
 
 static int teardown(void **state)
 {
-	(void)state;
 	tl_steps_release(&steps);
-	tl_store_close(store);
-	return 0;
-}
-
-static void emit(const struct tl_event *ev)
-{
-	struct tl_sink *sink = tl_writer_sink(writer);
-
-	assert_int_equal(sink->emit(sink, ev, &err), TL_OK);
-}
-
-static void begin(const char *path)
-{
-	const struct tl_source_description source = { .path = path, .importer = "test" };
-	const struct tl_writer_options opt = { .symbols.no_symbols = true };
-
-	assert_int_equal(tl_writer_begin(&writer, store, &source, &opt, &err), TL_OK);
-}
-
-static void commit(void)
-{
-	const struct tl_import_result result = { .records = 1 };
-
-	assert_int_equal(tl_writer_commit(writer, &result, &err), TL_OK);
-	assert_int_equal(tl_clock_settle(store, &err), TL_OK);
+	return teardown_store(state);
 }
 
 static void load(void)
 {
 	tl_steps_release(&steps);
 	assert_int_equal(tl_steps_load(store, NULL, &steps, &err), TL_OK);
-}
-
-static int64_t value(const char *sql)
-{
-	int64_t result = -1;
-
-	assert_int_equal(tl_store_value(store, sql, -99, &result, &err), TL_OK);
-	return result;
 }
 
 /* ---- logs ---- */
@@ -90,7 +47,7 @@ static void mark(int64_t number, int64_t ts, int64_t duration)
 /* Steps first to last, every stride; the begin of the first is at ts, or there are no times. */
 static void log_of(const char *path, int64_t first, int64_t last, int64_t stride, int64_t ts)
 {
-	begin(path);
+	begin_source(path);
 	for (int64_t i = first; i <= last; i += stride) {
 		int64_t duration =
 			100000000 + i * 7919 % 13 * 200000 + (i >= 50 && i < 60 ? 30000000 : 0);
@@ -98,7 +55,7 @@ static void log_of(const char *path, int64_t first, int64_t last, int64_t stride
 		mark(i, ts, duration);
 		ts += ts >= 0 ? duration : 0;
 	}
-	commit();
+	end_source();
 }
 
 static void check_rotated(void)
@@ -183,15 +140,15 @@ static void numbers_go_on_by_the_usual_stride(void **state)
 static void a_row_without_a_duration_is_no_gap(void **state)
 {
 	(void)state;
-	begin("train.log.1");
+	begin_source("train.log.1");
 	for (int64_t i = 1; i <= 20; i++)
 		mark(i, i * 1000,
 		     i < 20 ? 1000 : -1); /* what follows the last is in the next file */
-	commit();
-	begin("train.log");
+	end_source();
+	begin_source("train.log");
 	for (int64_t i = 21; i <= 40; i++)
 		mark(i, i * 1000, 1000);
-	commit();
+	end_source();
 	load();
 	assert_int_equal(steps.series_count, 1);
 	assert_int_equal(steps.series[0].count, 39);
@@ -270,7 +227,7 @@ static void begin_trace(const char *path, const char *rank, int32_t tid)
 {
 	struct tl_event ev = { .kind = TL_EVENT_TRACK };
 
-	begin(path);
+	begin_source(path);
 	/* a clock that is known is not moved to where the happenings look alike */
 	emit(&(struct tl_event) { .kind = TL_EVENT_CLOCK,
 				  .clock = { "test", TL_CLOCK_EXACT, 0, 1000, "why" } });
@@ -319,7 +276,7 @@ static void cycle(const char *path, const char *rank, int32_t tid, int64_t first
 		      "launch");
 		slice(STREAM, class_, 1000 * i + 100, 1000 * i + 100 + busy, 1 + i - first, "work");
 	}
-	commit();
+	end_source();
 }
 
 static void cycles_of_a_known_rank_may_have_a_gap_between_them(void **state)

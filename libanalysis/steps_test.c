@@ -2,59 +2,13 @@
  * steps_test.c - steps of a case through the writer: series, classes, stored rows. The arithmetic
  * has tests of its own (steps_model_test.c).
  */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
-#include "analysis.h"
 #include "clock.h"
 #include "near_test.h"
-#include "store.h"
-
-static struct tl_store *store;
-static struct tl_writer *writer;
-static struct tl_error err;
-
-static int setup(void **state)
-{
-	(void)state;
-	memset(&err, 0, sizeof(err));
-	return tl_store_open_temporary(&store, &err);
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	tl_store_close(store);
-	return 0;
-}
-
-static void begin(const char *path)
-{
-	const struct tl_source_description source = { .path = path, .importer = "test" };
-	const struct tl_writer_options opt = { .symbols.no_symbols = true };
-
-	assert_int_equal(tl_writer_begin(&writer, store, &source, &opt, &err), TL_OK);
-}
-
-static void commit(void)
-{
-	const struct tl_import_result result = { .records = 1 };
-
-	assert_int_equal(tl_writer_commit(writer, &result, &err), TL_OK);
-	assert_int_equal(tl_clock_settle(store, &err), TL_OK);
-}
-
-static void emit(const struct tl_event *ev)
-{
-	struct tl_sink *sink = tl_writer_sink(writer);
-
-	assert_int_equal(sink->emit(sink, ev, &err), TL_OK);
-}
+#include "source_example.h"
 
 static void mark(int64_t number, int32_t rank, int64_t ts, int64_t duration)
 {
@@ -74,26 +28,18 @@ static int64_t duration_of(int64_t step)
 	return 100000000 + noise + (step >= 50 && step <= 55 ? 30000000 : 0);
 }
 
-static int64_t value(const char *sql)
-{
-	int64_t result = -1;
-
-	assert_int_equal(tl_store_value(store, sql, -99, &result, &err), TL_OK);
-	return result;
-}
-
 static void a_transient_is_found_and_stored(void **state)
 {
 	struct tl_steps steps;
 	int64_t ts = 0;
 
 	(void)state;
-	begin("train.log");
+	begin_source("train.log");
 	for (int64_t i = 0; i < 120; i++) {
 		mark(i + 1000, 0, ts, duration_of(i));
 		ts += duration_of(i);
 	}
-	commit();
+	end_source();
 	assert_int_equal(tl_steps_load(store, NULL, &steps, &err), TL_OK);
 	assert_int_equal(steps.series_count, 1);
 	assert_int_equal(steps.series[0].count, 120);
@@ -117,7 +63,7 @@ static void rows_of_ten(void)
 {
 	int64_t ts = 0;
 
-	begin("train.log");
+	begin_source("train.log");
 	for (int64_t i = 0; i < 100; i++) {
 		struct tl_event ev = { .kind = TL_EVENT_STEP, .has_ts = true, .ts = ts };
 
@@ -128,7 +74,7 @@ static void rows_of_ten(void)
 		emit(&ev);
 		ts += ev.step.duration_ns;
 	}
-	commit();
+	end_source();
 }
 
 static void a_row_of_ten_steps_counts_as_ten(void **state)
@@ -178,12 +124,12 @@ static void ranks_are_judged_apart(void **state)
 	const struct tl_steps_options only = { .has_rank = true, .rank = 1 };
 
 	(void)state;
-	begin("train.log");
+	begin_source("train.log");
 	for (int64_t i = 0; i < 20; i++) {
 		mark(i, 0, -1, 100);
 		mark(i, 1, -1, 200);
 	}
-	commit();
+	end_source();
 	assert_int_equal(tl_steps_load(store, NULL, &steps, &err), TL_OK);
 	assert_int_equal(steps.series_count, 2);
 	assert_near(steps.series[0].baseline_ns, 100, 1e-6);
@@ -200,11 +146,11 @@ static void a_mark_without_duration_lasts_until_the_next(void **state)
 	struct tl_steps steps;
 
 	(void)state;
-	begin("train.log");
+	begin_source("train.log");
 	mark(1, -1, 1000, -1);
 	mark(2, -1, 1400, -1);
 	mark(3, -1, 2000, -1); /* its end is not known */
-	commit();
+	end_source();
 	assert_int_equal(tl_steps_load(store, NULL, &steps, &err), TL_OK);
 	assert_int_equal(steps.series[0].count, 2);
 	assert_int_equal(steps.series[0].left_out, 1);
@@ -217,10 +163,10 @@ static void a_long_slow_start_is_told(void **state)
 	struct tl_steps steps;
 
 	(void)state;
-	begin("train.log");
+	begin_source("train.log");
 	for (int64_t i = 0; i < 100; i++)
 		mark(i, 0, -1, 100000000 + i * 7919 % 13 * 200000 + (i < 20 ? 30000000 : 0));
-	commit();
+	end_source();
 	assert_int_equal(tl_steps_load(store, NULL, &steps, &err), TL_OK);
 	assert_int_equal(steps.series[0].warmup_count, 20);
 	assert_non_null(strstr(steps.series[0].verdict, "the first 20 steps are slower by 29"));
@@ -232,9 +178,9 @@ static void steps_without_durations_are_no_steps(void **state)
 	struct tl_steps steps;
 
 	(void)state;
-	begin("train.log");
+	begin_source("train.log");
 	mark(1, 0, -1, 0);
-	commit();
+	end_source();
 	assert_int_equal(tl_steps_load(store, NULL, &steps, &err), TL_NOTHING);
 	assert_non_null(strstr(err.text, "none of the 1"));
 }
@@ -248,7 +194,7 @@ static void slices_that_match_a_name_are_steps(void **state)
 	char name[32];
 
 	(void)state;
-	begin("trace.json");
+	begin_source("trace.json");
 	track.track.kind = TL_TRACK_THREAD;
 	track.track.task = (struct tl_task) { 7, 8 };
 	track.track.device = track.track.stream = -1;
@@ -262,7 +208,7 @@ static void slices_that_match_a_name_are_steps(void **state)
 		slice.slice.stream = -1;
 		emit(&slice);
 	}
-	commit();
+	end_source();
 	assert_int_equal(tl_steps_load(store, NULL, &steps, &err), TL_NOTHING);
 	assert_non_null(strstr(err.text, "--step-name"));
 	memset(&err, 0, sizeof(err));
@@ -279,12 +225,12 @@ static void two_series_are_compared(void **state)
 	struct tl_steps_comparison c;
 
 	(void)state;
-	begin("train.log");
+	begin_source("train.log");
 	for (int64_t i = 0; i < 40; i++) {
 		mark(i, 0, -1, 100000 + i * 37 % 11 * 100);
 		mark(i, 1, -1, 120000 + i * 37 % 11 * 100);
 	}
-	commit();
+	end_source();
 	assert_int_equal(tl_steps_load(store, NULL, &steps, &err), TL_OK);
 	assert_int_equal(tl_steps_compare(&steps.series[0], &steps.series[1], 0, &c, &err), TL_OK);
 	assert_string_equal(c.verdict, "slower");
@@ -296,7 +242,7 @@ static void two_series_are_compared(void **state)
 /* 120 steps from `ts` on, of a source whose clock was mapped by `method`. */
 static void add_steps(const char *path, enum tl_clock_method method, int64_t ts)
 {
-	begin(path);
+	begin_source(path);
 	emit(&(struct tl_event) {
 		.kind = TL_EVENT_CLOCK,
 		.clock = { "test", method, 0, method == TL_CLOCK_ASSUMED ? -1 : 1000, "why" } });
@@ -304,7 +250,7 @@ static void add_steps(const char *path, enum tl_clock_method method, int64_t ts)
 		mark(i, 0, ts, duration_of(i));
 		ts += duration_of(i);
 	}
-	commit();
+	end_source();
 }
 
 static size_t slow_steps(struct tl_time_range **ranges, size_t *count)
@@ -348,7 +294,7 @@ static void steps_of_an_assumed_clock_alone_are_there(void **state)
 	free(ranges);
 }
 
-#define STEPS_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define STEPS_TEST(name) cmocka_unit_test_setup_teardown(name, setup_store, teardown_store)
 
 static void a_comparison_names_the_slowest_steps(void **state)
 {
@@ -356,12 +302,12 @@ static void a_comparison_names_the_slowest_steps(void **state)
 	struct tl_steps steps;
 
 	(void)state;
-	begin("train.log");
+	begin_source("train.log");
 	for (int64_t i = 0; i < 8; i++) {
 		mark(i, 0, -1, 100000000 + i * 1000);
 		mark(i, 1, -1, i == 5 ? 90000000 : 150000000 + (i * 3 % 8) * 1000000);
 	}
-	commit();
+	end_source();
 	assert_int_equal(tl_steps_load(store, NULL, &steps, &err), TL_OK);
 	assert_int_equal(steps.series_count, 2);
 	assert_int_equal(tl_steps_compare(&steps.series[0], &steps.series[1], 0, &c, &err), TL_OK);
@@ -385,13 +331,13 @@ static void a_slow_phase_that_medians_hide_is_told_when_compared(void **state)
 	struct tl_steps steps;
 
 	(void)state;
-	begin("train.log");
+	begin_source("train.log");
 	for (int64_t i = 0; i < 100; i++) {
 		mark(i, 0, -1, 100000000 + i * 7919 % 13 * 100000);
 		mark(i, 1, -1,
 		     100000000 + i * 7919 % 13 * 100000 + (i >= 60 && i < 80 ? 50000000 : 0));
 	}
-	commit();
+	end_source();
 	assert_int_equal(tl_steps_load(store, NULL, &steps, &err), TL_OK);
 	assert_int_equal(tl_steps_compare(&steps.series[0], &steps.series[1], 0, &c, &err), TL_OK);
 	assert_string_not_equal(c.verdict, "slower");
@@ -410,12 +356,12 @@ static void a_change_below_the_smallest_worth_is_no_alarm(void **state)
 	struct tl_steps steps;
 
 	(void)state;
-	begin("train.log");
+	begin_source("train.log");
 	for (int64_t i = 0; i < 100; i++) {
 		mark(i, 0, -1, 100000000 + i * 7919 % 13 * 10000);
 		mark(i, 1, -1, 101000000 + i * 7919 % 13 * 10000);
 	}
-	commit();
+	end_source();
 	assert_int_equal(tl_steps_load(store, NULL, &steps, &err), TL_OK);
 	assert_int_equal(tl_steps_compare(&steps.series[0], &steps.series[1], 0, &c, &err), TL_OK);
 	assert_string_equal(c.verdict, "slower");
@@ -431,12 +377,12 @@ static void where_most_steps_are_faster_than_the_baseline_the_others_are_named(v
 	struct tl_steps steps;
 
 	(void)state;
-	begin("train.log");
+	begin_source("train.log");
 	for (int64_t i = 0; i < 300; i++)
 		mark(i, 0, -1,
 		     100000000 + i * 7919 % 13 * 100000 +
 			     (i < 20 || (i >= 150 && i < 170) ? 30000000 : 0));
-	commit();
+	end_source();
 	assert_int_equal(tl_steps_load(store, NULL, &steps, &err), TL_OK);
 	assert_non_null(strstr(steps.series[0].verdict,
 			       "260 of 300 steps are faster than the first ones; measured by them, "
@@ -450,10 +396,10 @@ static void steps_that_get_faster_are_no_alarm(void **state)
 	struct tl_steps steps;
 
 	(void)state;
-	begin("train.log");
+	begin_source("train.log");
 	for (int64_t i = 0; i < 300; i++)
 		mark(i, 0, -1, 100000000 - i * 100000 + i * 7919 % 13 * 400000);
-	commit();
+	end_source();
 	assert_int_equal(tl_steps_load(store, NULL, &steps, &err), TL_OK);
 	assert_true(steps.series[0].has_drift);
 	assert_false(steps.series[0].is_alarm);

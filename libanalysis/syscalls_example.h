@@ -4,40 +4,25 @@
 #ifndef TL_SYSCALLS_EXAMPLE_H
 #define TL_SYSCALLS_EXAMPLE_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
-
-#include "analysis.h"
-#include "store.h"
+#include "store_example.h"
 
 #define US INT64_C(1000)
 #define MS INT64_C(1000000)
 #define S  INT64_C(1000000000)
 
-static struct tl_store *store;
 static struct tl_writer *writer;
 static struct tl_syscalls calls;
-static struct tl_error err;
 
 static inline int setup(void **state)
 {
-	(void)state;
-	memset(&err, 0, sizeof(err));
 	memset(&calls, 0, sizeof(calls));
-	return tl_store_open_temporary(&store, &err);
+	return setup_store(state);
 }
 
 static inline int teardown(void **state)
 {
-	(void)state;
 	tl_syscalls_release(&calls);
-	tl_store_close(store);
-	store = NULL;
-	return 0;
+	return teardown_store(state);
 }
 
 static inline void begin_source(const char *name, bool aggregate_only)

@@ -7,17 +7,12 @@
 #ifndef TL_THP_EXAMPLE_H
 #define TL_THP_EXAMPLE_H
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
-#include "analysis.h"
-#include "store.h"
+#include "source_example.h"
 
 #define MS INT64_C(1000000)
 
@@ -53,9 +48,6 @@ enum {
 	"k:entry_SYSCALL_64_after_hwframe k:do_syscall_64 k:__x64_sys_futex k:do_futex k:futex_wait " \
 	"k:schedule k:__schedule"
 
-static struct tl_store *store;
-static struct tl_writer *writer;
-static struct tl_error err;
 static uint64_t next_key;
 
 /* What differs from the usual case; setup puts it back. */
@@ -76,8 +68,6 @@ static size_t window_count;
 
 static inline int setup(void **state)
 {
-	(void)state;
-	memset(&err, 0, sizeof(err));
 	window_count = 0;
 	next_key = 0;
 	excess_ns = 25 * MS;
@@ -87,15 +77,7 @@ static inline int setup(void **state)
 	ends_only = false;
 	user_only = false;
 	clock_method = TL_CLOCK_EXACT;
-	return tl_store_open_temporary(&store, &err);
-}
-
-static inline int teardown(void **state)
-{
-	(void)state;
-	tl_store_close(store);
-	store = NULL;
-	return 0;
+	return setup_store(state);
 }
 
 static inline bool is_slow(int64_t step)
@@ -120,33 +102,16 @@ static inline int64_t begin_of(int64_t step)
 
 /* ---- writing ---- */
 
-static inline void emit(const struct tl_event *ev)
+static inline void begin_recording(const char *path)
 {
-	struct tl_sink *sink = tl_writer_sink(writer);
-
-	assert_int_equal(sink->emit(sink, ev, &err), TL_OK);
-}
-
-static inline void begin_source(const char *path)
-{
-	const struct tl_source_description source = { .path = path, .importer = "test" };
-	const struct tl_writer_options opt = { .symbols.no_symbols = true };
 	struct tl_event clock = { .kind = TL_EVENT_CLOCK };
 
-	assert_int_equal(tl_writer_begin(&writer, store, &source, &opt, &err), TL_OK);
+	begin_source(path);
 	clock.clock.name = "monotonic";
 	clock.clock.method = strcmp(path, "perf.data") != 0 ? TL_CLOCK_EXACT : clock_method;
 	clock.clock.residual_ns = clock.clock.method == TL_CLOCK_EXACT ? 1000 : -1;
 	clock.clock.why = "made here";
 	emit(&clock);
-}
-
-static inline void end_source(void)
-{
-	const struct tl_import_result result = { .records = 1 };
-
-	assert_int_equal(tl_writer_commit(writer, &result, &err), TL_OK);
-	assert_int_equal(tl_clock_settle(store, &err), TL_OK);
 }
 
 static inline void comm(int32_t tid, const char *name)
@@ -288,7 +253,7 @@ static inline void write_trace(void)
 {
 	struct tl_event track = { .kind = TL_EVENT_TRACK };
 
-	begin_source("rank0.pt.trace.json");
+	begin_recording("rank0.pt.trace.json");
 	track.track.kind = TL_TRACK_THREAD;
 	track.track.task = (struct tl_task) { SELF, SELF };
 	track.track.device = track.track.stream = -1;
@@ -367,7 +332,7 @@ static inline void make_case(void (*plant)(int64_t i, int64_t begin), unsigned h
 	int64_t first = begin_of(0), last = begin_of(recorded_steps);
 
 	write_trace();
-	begin_source("perf.data");
+	begin_recording("perf.data");
 	write_meta("arch", "x86_64");
 	write_meta("target", has & HAS_ALL_CPUS ? "all_cpus" : "tasks");
 	write_types(has);

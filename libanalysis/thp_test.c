@@ -26,7 +26,7 @@ static void refuse(void)
 static int finish(void **state)
 {
 	tl_thp_release(&thp);
-	return teardown(state);
+	return teardown_store(state);
 }
 
 static const struct tl_thp_evidence *line(const char *part)
@@ -410,7 +410,7 @@ static void a_trace_alone_shows_nothing(void **state)
 
 static void write_calls(int64_t slow_ns)
 {
-	begin_source("strace.log");
+	begin_recording("strace.log");
 	for (int64_t i = 0; i < STEPS; i++) {
 		struct tl_event ev = { .kind = TL_EVENT_SYSCALL,
 				       .has_ts = true,
@@ -451,7 +451,7 @@ static void short_calls_in_a_tracers_log_say_nothing(void **state)
 /* munmap takes 1 ms, and ends with the collapse that it meets. */
 static void write_calls_behind_collapses(void)
 {
-	begin_source("strace.log");
+	begin_recording("strace.log");
 	for (int64_t i = 0; i < STEPS; i++) {
 		struct tl_event ev = { .kind = TL_EVENT_SYSCALL,
 				       .has_ts = true,
@@ -552,7 +552,7 @@ static void write_counters(bool is_busy)
 	struct tl_event track = { .kind = TL_EVENT_TRACK };
 	double value = 1000;
 
-	begin_source("vmstat.log");
+	begin_recording("vmstat.log");
 	track.track.kind = TL_TRACK_COUNTER;
 	track.track.task = (struct tl_task) { TL_ID_NONE, TL_ID_NONE };
 	track.track.name = "vmstat";

@@ -2,44 +2,14 @@
  * thread_join_test.c - threads that several sources saw, and the machines they ran on: what is one, and
  * what must not become one by accident.
  */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "clock.h"
-#include "store.h"
+#include "store_example.h"
 
 #define SECOND INT64_C(1000000000)
-
-static struct tl_store *store;
-static struct tl_error err;
-
-static int setup(void **state)
-{
-	(void)state;
-	memset(&err, 0, sizeof(err));
-	return tl_store_open_temporary(&store, &err);
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	tl_store_close(store);
-	store = NULL;
-	return 0;
-}
-
-static int64_t value(const char *sql)
-{
-	int64_t v;
-
-	assert_int_equal(tl_store_value(store, sql, INT64_MIN, &v, &err), TL_OK);
-	return v;
-}
 
 /* What is in every source of these tests: thread 7 of process 7, from `first` to `last`. */
 struct content {
@@ -323,7 +293,7 @@ static void of_names_that_were_taken_the_last_counts(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup_store, teardown_store)
 		TEST(a_thread_that_two_sources_saw_is_one_row),
 		TEST(another_machine_has_other_threads),
 		TEST(another_boot_has_other_threads),

@@ -1,44 +1,14 @@
 /*
  * thread_tracers_test.c - two logs with the same numbers: of one thread, or of two.
  */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "clock.h"
-#include "store.h"
+#include "store_example.h"
 
 #define MS INT64_C(1000000)
-
-static struct tl_store *store;
-static struct tl_error err;
-
-static int setup(void **state)
-{
-	(void)state;
-	memset(&err, 0, sizeof(err));
-	return tl_store_open_temporary(&store, &err);
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	tl_store_close(store);
-	store = NULL;
-	return 0;
-}
-
-static int64_t value(const char *sql)
-{
-	int64_t v;
-
-	assert_int_equal(tl_store_value(store, sql, INT64_MIN, &v, &err), TL_OK);
-	return v;
-}
 
 /* Thread 7, every 10 ms: a wait of 6 ms from `wait`, a read of 1 ms from `read`; -1: none of these. */
 struct log {
@@ -137,7 +107,7 @@ static void calls_that_were_not_measured_say_nothing(void **state)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup_store, teardown_store)
 	const struct CMUnitTest tests[] = {
 		TEST(calls_within_other_calls_are_of_another_thread),
 		TEST(a_copy_is_of_the_same_thread),
