@@ -99,12 +99,12 @@ static int mark_part(struct tl_store *store, const struct tl_steps_series *s, in
 	struct tl_statement *st;
 	int ret = tl_statement_open(
 		&st, store,
-		"SELECT a.ts AS ts, a.dur AS dur, n.text AS name FROM track k JOIN "
-		"thread t USING (thread_id) JOIN process p USING (process_id) JOIN "
-		"slice a USING (track_id) JOIN string n ON n.string_id = a.name_id "
-		"WHERE k.source_id = ?1 AND k.kind = 'thread' AND t.tid = ?2 AND "
-		"p.pid IS ?3 AND a.dur > 0 AND a.step IS NULL AND a.flags = 0 AND "
-		"a.class NOT IN (9, 11) AND " IS_CHECKPOINT,
+		/* tracks first: see slices.h */
+		"SELECT a.ts AS ts, a.dur AS dur, n.text AS name FROM slice a CROSS JOIN string n ON "
+		"n.string_id = a.name_id WHERE a.track_id IN (SELECT k.track_id FROM track k JOIN "
+		"thread t USING (thread_id) JOIN process p USING (process_id) WHERE k.source_id = ?1 "
+		"AND k.kind = 'thread' AND t.tid = ?2 AND p.pid IS ?3) AND a.dur > 0 AND a.step IS "
+		"NULL AND a.flags = 0 AND a.class NOT IN (9, 11) AND " IS_CHECKPOINT,
 		"ts dur name", err);
 	if (ret < 0)
 		return ret;
