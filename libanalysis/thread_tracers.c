@@ -201,24 +201,44 @@ static int forget_notes(struct tl_store *store, struct tl_error *err)
 	return tl_store_execute(store, "DELETE FROM lost WHERE what = '" WHAT "'", err);
 }
 
-static int put_notes(struct tl_store *store, const struct tl_tracer_pair *pairs, size_t count,
+/* The first of the others, and how many they are: a job of thousands would tell millions of pairs. */
+static size_t count_others(const struct tl_tracer_pair *pairs, size_t count, int64_t source_id,
+			   int64_t *first)
+{
+	size_t others = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		if (pairs[i].a != source_id && pairs[i].b != source_id)
+			continue;
+		if (!others++)
+			*first = pairs[i].a == source_id ? pairs[i].b : pairs[i].a;
+	}
+	return others;
+}
+
+static int put_notes(const struct clashing *c, const struct tl_tracer_pair *pairs, size_t count,
 		     struct tl_error *err)
 {
 	struct tl_statement *st = NULL;
 	int ret = tl_statement_open(
-		&st, store,
+		&st, c->store,
 		"INSERT INTO lost(source_id, kind, what, count, unit, message) SELECT ?1, 'note', '" WHAT
-		"', 1, 'sources', 'its threads are in other calls than those of the same numbers "
-		"that ' || path || ' tells of, at the same time: they are not the same threads, as "
-		"of two containers, and are kept apart; to which of them those of a third source "
+		"', ?3, 'sources', 'its threads are in other calls than those of the same numbers "
+		"that ' || path || CASE ?3 WHEN 1 THEN ' tells of' ELSE ' and ' || (?3 - 1) || "
+		"' more tell of' END || ', at the same time: they are not the same threads, as of "
+		"two containers, and are kept apart; to which of them those of a third source "
 		"belong is not known: --host or --pid-map tells' FROM source WHERE source_id = ?2",
 		NULL, err);
 
-	for (size_t i = 0; i < 2 * count && ret == TL_OK; i++) {
-		const struct tl_tracer_pair *p = &pairs[i / 2];
+	for (size_t i = 0; i < c->tracer_count && ret == TL_OK; i++) {
+		int64_t source_id = c->tracers[i].source_id, first = 0;
+		size_t others = count_others(pairs, count, source_id, &first);
 
-		tl_bind_i64(st, 1, i % 2 ? p->b : p->a);
-		tl_bind_i64(st, 2, i % 2 ? p->a : p->b);
+		if (!others)
+			continue;
+		tl_bind_i64(st, 1, source_id);
+		tl_bind_i64(st, 2, first);
+		tl_bind_i64(st, 3, (int64_t)others);
 		ret = tl_statement_run(st, err);
 	}
 	tl_statement_close(st);
@@ -243,13 +263,13 @@ int tl_tracers_apart(struct tl_store *store, struct tl_tracer_pair **out, size_t
 		if (ret == TL_OK && is_apart)
 			(*out)[(*count)++] = c.candidates[i].pair;
 	}
+	if (ret == TL_OK)
+		ret = forget_notes(store, err);
+	if (ret == TL_OK && *count)
+		ret = put_notes(&c, *out, *count, err);
 	for (size_t i = 0; i < c.tracer_count; i++)
 		free(c.tracers[i].calls);
 	free(c.tracers);
 	free(c.candidates);
-	if (ret == TL_OK)
-		ret = forget_notes(store, err);
-	if (ret == TL_OK && *count)
-		ret = put_notes(store, *out, *count, err);
 	return ret;
 }

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "clock.h"
-#include "store_example.h"
+#include "source_example.h"
 
 #define MS INT64_C(1000000)
 
@@ -17,8 +17,7 @@ struct log {
 	enum tl_call_timing timing;
 };
 
-static void emit_call(struct tl_sink *sink, const struct log *log, const char *name, int64_t begin,
-		      int64_t length)
+static void emit_call(const struct log *log, const char *name, int64_t begin, int64_t length)
 {
 	struct tl_event ev = { .kind = TL_EVENT_SYSCALL, .has_ts = true, .ts = begin };
 
@@ -27,30 +26,23 @@ static void emit_call(struct tl_sink *sink, const struct log *log, const char *n
 	ev.syscall.duration_ns = length;
 	ev.syscall.name = name;
 	ev.syscall.name_length = strlen(name);
-	assert_int_equal(sink->emit(sink, &ev, &err), TL_OK);
+	emit(&ev);
 }
 
 static void import(const struct log *log)
 {
-	const struct tl_source_description source = { .path = log->path, .importer = "test" };
-	const struct tl_writer_options opt = { .symbols.no_symbols = true };
-	const struct tl_import_result result = { 0 };
 	struct tl_event ev = { .kind = TL_EVENT_CLOCK };
-	struct tl_writer *writer;
-	struct tl_sink *sink;
 
-	assert_int_equal(tl_writer_begin(&writer, store, &source, &opt, &err), TL_OK);
-	sink = tl_writer_sink(writer);
+	begin_source(log->path);
 	ev.clock = (struct tl_event_clock) { "test", TL_CLOCK_EXACT, 0, 1000, "why" };
-	assert_int_equal(sink->emit(sink, &ev, &err), TL_OK);
+	emit(&ev);
 	for (int64_t i = 100; i < 150; i++) {
 		if (log->wait >= 0)
-			emit_call(sink, log, "futex", i * 10 * MS + log->wait, 6 * MS);
+			emit_call(log, "futex", i * 10 * MS + log->wait, 6 * MS);
 		if (log->read >= 0)
-			emit_call(sink, log, "read", i * 10 * MS + log->read, 1 * MS);
+			emit_call(log, "read", i * 10 * MS + log->read, 1 * MS);
 	}
-	assert_int_equal(tl_writer_commit(writer, &result, &err), TL_OK);
-	assert_int_equal(tl_clock_settle(store, &err), TL_OK);
+	end_source();
 }
 
 static int64_t threads(void)
@@ -76,6 +68,19 @@ static void calls_within_other_calls_are_of_another_thread(void **state)
 	assert_int_equal(tl_clock_settle(store, &err), TL_OK);
 	assert_int_equal(threads(), 2);
 	assert_int_equal(notes(), 2);
+}
+
+static void each_of_many_is_told_once(void **state)
+{
+	(void)state;
+	import(&(struct log) { "a", 0, 7 * MS, TL_CALL_MEASURED });
+	import(&(struct log) { "b", 5 * MS, 2 * MS, TL_CALL_MEASURED });
+	import(&(struct log) { "c", 3 * MS, 1 * MS, TL_CALL_MEASURED });
+	assert_int_equal(threads(), 3);
+	assert_int_equal(notes(), 3);
+	assert_int_equal(
+		value("SELECT count FROM lost WHERE message LIKE '%that b and 1 more tell of%'"),
+		2); /* a's */
 }
 
 static void a_copy_is_of_the_same_thread(void **state)
@@ -110,6 +115,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup_store, teardown_store)
 	const struct CMUnitTest tests[] = {
 		TEST(calls_within_other_calls_are_of_another_thread),
+		TEST(each_of_many_is_told_once),
 		TEST(a_copy_is_of_the_same_thread),
 		TEST(logs_of_different_calls_are_of_the_same_thread),
 		TEST(calls_that_were_not_measured_say_nothing),
