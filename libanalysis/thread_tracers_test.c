@@ -75,7 +75,7 @@ static void each_of_many_is_told_once(void **state)
 	(void)state;
 	import(&(struct log) { "a", 0, 7 * MS, TL_CALL_MEASURED });
 	import(&(struct log) { "b", 5 * MS, 2 * MS, TL_CALL_MEASURED });
-	import(&(struct log) { "c", 3 * MS, 1 * MS, TL_CALL_MEASURED });
+	import(&(struct log) { "c", 85 * MS / 10, 46 * MS / 10, TL_CALL_MEASURED });
 	assert_int_equal(threads(), 3);
 	assert_int_equal(notes(), 3);
 	assert_int_equal(
